@@ -1,0 +1,67 @@
+# demo, test, lint and bench each work in a virtual environment of their own (.venv-demo, .venv-test, ...), set up on
+# first use and kept: a stamp file says what is installed, and compiled objects stay under build/.
+PYTHON ?= python3
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+PYTEST_ARGS ?=
+
+export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
+CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/*.h)
+
+.PHONY: demo test pytest engine-test lint format bench clean
+
+demo: .venv-demo/installed
+	@.venv-demo/bin/certree demo
+
+test: pytest engine-test
+
+pytest: .venv-test/installed
+	.venv-test/bin/pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+engine-test:
+	cmake -S . -B build/address -DCERTREE_TESTS=ON -DCERTREE_WERROR=ON -DCERTREE_SANITIZE=address,undefined
+	cmake --build build/address
+	build/address/engine_test
+	cmake -S . -B build/thread -DCERTREE_TESTS=ON -DCERTREE_WERROR=ON -DCERTREE_SANITIZE=thread
+	cmake --build build/thread
+	build/thread/engine_test
+
+lint: .venv-lint/installed
+	.venv-lint/bin/ruff check
+	.venv-lint/bin/ruff format --check
+	.venv-lint/bin/mypy
+	$(if $(CPP),.venv-lint/bin/clang-format --dry-run --Werror $(CPP))
+
+format: .venv-lint/installed
+	.venv-lint/bin/ruff check --fix
+	.venv-lint/bin/ruff format
+	$(if $(CPP),.venv-lint/bin/clang-format -i $(CPP))
+
+bench: .venv-bench/installed
+	.venv-bench/bin/python -m benchmarks
+
+clean:
+	rm -rf .venv-demo .venv-test .venv-lint .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+
+# The package is built with the environment's own build tools, so that its objects can be kept from one build to the next.
+.venv-demo/installed: EXTRA :=
+.venv-test/installed: EXTRA := [test]
+.venv-bench/installed: EXTRA := [bench]
+.venv-demo/installed .venv-test/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools $(PACKAGE)
+	.venv-$*/bin/pip install --quiet --no-build-isolation -Cbuild-dir=build/$* -Ccmake.define.CERTREE_WERROR=ON ".$(EXTRA)"
+	touch $@
+
+.venv-demo/tools .venv-test/tools .venv-bench/tools: .venv-%/tools: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install --quiet scikit-build-core nanobind
+	touch $@
+
+# Linting needs what the package imports, but not the package itself: no compiler runs.
+.venv-lint/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-lint
+	.venv-lint/bin/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	    print(*project["dependencies"], *project["optional-dependencies"]["lint"], sep="\n")' > .venv-lint/requirements.txt
+	.venv-lint/bin/pip install --quiet -r .venv-lint/requirements.txt
+	touch $@
