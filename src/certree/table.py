@@ -1,0 +1,173 @@
+"""Any table as named raw columns.
+
+This room reads numpy arrays, pandas, polars and every other frame that narwhals knows, and promises one shape to the
+rest of the package: a `Table` whose columns are read-only arrays of exactly three sorts,
+
+- float64, missing values as NaN,
+- bool, nothing missing,
+- object, holding strings, numbers or booleans, missing values as None.
+
+It knows nothing of labels, tests or trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+Array = NDArray[Any]
+
+_NUMBER_TYPES = (int, float, np.integer, np.floating)
+_BOOLEAN_TYPES = (bool, np.bool_)
+_MISSING_TYPE_NAMES = ("NoneType", "NAType", "NaTType")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named raw columns of equal length."""
+
+    names: tuple[str, ...]
+    """One name a column; x0, x1, ... where the source has none."""
+    columns: tuple[Array, ...]
+    is_categorical: tuple[bool, ...]
+    """Whether the source itself calls the column categorical (strings, pandas and polars categories)."""
+    n_rows: int
+    has_names: bool
+    """Whether the names come from the source."""
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.columns)
+
+
+def default_names(n_columns: int) -> tuple[str, ...]:
+    """Names for the columns of a table that has none, as scikit-learn makes them."""
+    return tuple(f"x{index}" for index in range(n_columns))
+
+
+def read_table(source: Any, *, estimator: object = None) -> Table:
+    """Read a two-dimensional array, a list of rows or a frame."""
+    if isinstance(source, Table):
+        return source
+    if hasattr(source, "columns") or hasattr(source, "__dataframe__"):
+        table = _read_frame(source)
+        if table is not None:
+            return table
+    return _read_array(source, estimator)
+
+
+def _read_array(source: Any, estimator: object) -> Table:
+    if isinstance(source, (list, tuple)):
+        guess = np.asarray(source, dtype=object) if _has_text(source) else source
+    else:
+        guess = source
+    matrix = check_array(guess, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
+    names = default_names(matrix.shape[1])
+    if matrix.dtype.kind in "fiu":
+        block = np.ascontiguousarray(matrix.T, dtype=np.float64)
+        if np.may_share_memory(block, matrix):
+            block = block.view()
+        block.flags.writeable = False
+        columns = tuple(block)
+        is_categorical = (False,) * len(columns)
+    else:
+        pairs = [_read_column(matrix[:, index], name) for index, name in enumerate(names)]
+        columns = tuple(pair[0] for pair in pairs)
+        is_categorical = tuple(pair[1] for pair in pairs)
+    return Table(names, columns, is_categorical, matrix.shape[0], False)
+
+
+def _has_text(rows: Sequence[Any]) -> bool:
+    """Whether a list of rows holds text, which numpy would spread over the numbers beside it."""
+    return any(isinstance(value, str) for row in rows if isinstance(row, (list, tuple)) for value in row)
+
+
+def _read_frame(source: Any) -> Table | None:
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_native(source, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return None
+    n_rows, n_columns = frame.shape
+    if n_rows == 0 or n_columns == 0:
+        missing = "sample" if n_rows == 0 else "feature"
+        raise ValueError(f"Found array with 0 {missing}(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
+    # By position: pandas lets two columns share a name.
+    names = tuple(str(name) for name in source.columns) if hasattr(source, "columns") else tuple(frame.columns)
+    columns: list[Array] = []
+    is_categorical: list[bool] = []
+    for name, series in zip(names, frame.iter_columns(), strict=True):
+        dtype = series.dtype
+        if dtype.is_temporal():
+            raise ValueError(f"column {name!r} holds dates or times ({dtype}); turn it into numbers or strings first")
+        values, is_text = _read_column(series.to_numpy(), name)
+        columns.append(values)
+        is_categorical.append(is_text or dtype in (nw.Categorical, nw.Enum))
+    return Table(names, tuple(columns), tuple(is_categorical), n_rows, True)
+
+
+def _read_column(values: Array, name: str) -> tuple[Array, bool]:
+    """One column in one of the three sorts, and whether it must be read as categories."""
+    kind = values.dtype.kind
+    if kind in "fiu":
+        return _frozen(np.ascontiguousarray(values, dtype=np.float64)), False
+    if kind == "b":
+        return _frozen(np.ascontiguousarray(values)), False
+    if kind in "US":
+        return _frozen(values.astype(str).astype(object)), True
+    if kind == "c":
+        raise ValueError(f"Complex data not supported: column {name!r}")
+    if kind != "O":
+        raise ValueError(f"column {name!r} holds {values.dtype}, which is neither numbers, booleans nor categories")
+    return _read_objects(values, name)
+
+
+def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
+    """A column of Python objects. The set of its types decides; no row is looked at one by one in Python."""
+    types = set(map(type, values))
+    missing_types = {kind for kind in types if kind.__name__ in _MISSING_TYPE_NAMES}
+    if missing_types:
+        values = _with_none(values, missing_types)
+    present = types - missing_types
+    if all(_is_number(kind) for kind in present):
+        return _frozen(values.astype(np.float64)), False
+    if any(issubclass(kind, (float, np.floating)) for kind in present):
+        # Among strings and booleans NaN marks what is missing, and it is the only value unlike itself.
+        is_nan = (values != values).astype(bool)
+        if is_nan.any():
+            values = np.where(is_nan, None, values)
+            present = set(map(type, values)) - {type(None)}
+    for kind in present:
+        if not issubclass(kind, (str, *_NUMBER_TYPES, *_BOOLEAN_TYPES)):
+            raise TypeError(
+                f"column {name!r} holds a {kind.__name__}: argument must be a string or a real number, "
+                "a boolean or a missing value"
+            )
+    if all(issubclass(kind, _BOOLEAN_TYPES) for kind in present):
+        has_missing = any(value is None for value in values)
+        return _frozen(values if has_missing else values.astype(bool)), False
+    return _frozen(values), True
+
+
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, _NUMBER_TYPES) and not issubclass(kind, _BOOLEAN_TYPES)
+
+
+def _with_none(values: Array, missing_types: set[type]) -> Array:
+    """A copy with every missing mark as None."""
+    values = values.copy()
+    if missing_types - {type(None)}:
+        is_missing = np.fromiter((type(value) in missing_types for value in values), bool, len(values))
+        values[is_missing] = None
+    return values
+
+
+def _frozen(values: Array) -> Array:
+    values = values.view()
+    values.flags.writeable = False
+    return values

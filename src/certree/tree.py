@@ -1,0 +1,398 @@
+"""An immutable binary tree as parallel arrays.
+
+This room promises that a tree is whole by itself: with its columns, its labels and what its rows weighed it can
+predict a raw table, explain every node in words, and travel through JSON and pickle, without the data it was fitted
+on, the engine or the estimator. A tree is never changed; its arrays are read-only.
+
+The conventions, everywhere: node 0 is the root, a child comes after its parent, *left* is where the test holds, and a
+lone leaf has depth 0. Four sorts of test:
+
+    age <= 25.5             a numeric column; missing values go right
+    age <= 25.5 or missing  the same; missing values go left
+    colour == 'red'         a categorical column; every other category, seen or not, and missing go right
+    income is missing       any column
+
+A boolean column is a categorical one with the categories False and True; its tests read "married is true".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certree.table import Table, read_table
+
+Kind = Literal["numeric", "boolean", "categorical"]
+Value = str | int | float | bool
+"""What a label or a category may be: plain data that JSON can carry."""
+Array = NDArray[Any]
+
+FORMAT = "certree.tree"
+VERSION = 1
+
+
+def plain_value(value: Any) -> Value:
+    """A label or category as plain Python data."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the tree knows it."""
+
+    name: str
+    kind: Kind = "numeric"
+    categories: tuple[Value, ...] = ()
+    """The categories seen in training, in the order of their codes; empty for a numeric column."""
+    has_missing: bool = False
+    """Whether training saw missing values here."""
+
+
+@dataclass(frozen=True)
+class Test:
+    """The question an inner node asks. Exactly one of `threshold` and `category` is set, or neither: "is missing"."""
+
+    __test__ = False  # not a test case, whatever pytest makes of the name
+
+    column: Column
+    threshold: float | None = None
+    category: Value | None = None
+    missing_left: bool = False
+    """Whether the test holds for a missing value."""
+
+    @property
+    def text(self) -> str:
+        """The test in words."""
+        return self.describe()
+
+    def describe(self, *, holds: bool = True, digits: int | None = None) -> str:
+        """The test in words, or its opposite.
+
+        Thresholds are written exactly (the shortest text that reads back as the same number) unless `digits`
+        asks for so many significant digits.
+        """
+        name = self.column.name
+        if self.threshold is not None:
+            relation = "<=" if holds else ">"
+            text = f"{name} {relation} {format_number(self.threshold, digits)}"
+            # Only a column that had missing values is worth the words about where they go.
+            return f"{text} or missing" if self.missing_left == holds and self.column.has_missing else text
+        if self.category is None:
+            return f"{name} is missing" if holds else f"{name} is not missing"
+        if self.column.kind == "boolean" and not self.column.has_missing:
+            return f"{name} is {str(self.category is holds).lower()}"
+        if self.column.kind == "boolean":
+            return f"{name} is {'' if holds else 'not '}{str(self.category).lower()}"
+        return f"{name} {'==' if holds else '!='} {self.category!r}"
+
+
+def format_number(number: float, digits: int | None = None) -> str:
+    """A number for people: no trailing ".0", exact unless `digits` is given."""
+    text = repr(float(number)) if digits is None else format(float(number), f".{digits}g")
+    return text.removesuffix(".0")
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A decision tree. The arrays have one entry a node; `costs` and `label_weights` one row a node."""
+
+    columns: tuple[Column, ...]
+    labels: tuple[Value, ...]
+
+    column: Array
+    """int32; the tested column, -1 at a leaf."""
+    threshold: Array
+    """float64; NaN where the test is not "<="."""
+    category: Array
+    """int32; index into the column's categories, -1 where the test is not "=="."""
+    missing_left: Array
+    """bool; whether the test holds for a missing value."""
+    left: Array
+    """int32; the child where the test holds, -1 at a leaf."""
+    right: Array
+    """int32; the other child, -1 at a leaf."""
+    label: Array
+    """int32; index into `labels`: what a leaf predicts, and the best single label of an inner node's rows."""
+
+    rows: Array
+    """int64; training rows of positive weight that reach the node."""
+    weight: Array
+    """float64; their weight."""
+    costs: Array
+    """float64, nodes × labels; the cost of giving each label to all rows of the node, in the units of the data."""
+    label_weights: Array | None = field(default=None)
+    """float64, nodes × labels; the weight of the rows that carry each label. None where rows carry no label (costs)."""
+
+    def __post_init__(self) -> None:
+        dtypes: dict[str, Any] = {
+            "column": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
+            "left": np.int32, "right": np.int32, "label": np.int32,
+            "rows": np.int64, "weight": np.float64, "costs": np.float64, "label_weights": np.float64,
+        }  # fmt: skip
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "labels", tuple(self.labels))
+        for name, dtype in dtypes.items():
+            value = getattr(self, name)
+            if value is not None:
+                value = np.array(value, dtype=dtype)
+                value.flags.writeable = False
+                object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        n_nodes, n_labels = self.n_nodes, len(self.labels)
+        if n_nodes == 0 or n_labels == 0:
+            raise ValueError("a tree has at least one node and one label")
+        shapes = {name: (n_nodes,) for name in ("threshold", "category", "missing_left", "left", "right", "label", "rows", "weight")}
+        matrices = {"costs": (n_nodes, n_labels)} | ({} if self.label_weights is None else {"label_weights": (n_nodes, n_labels)})
+        for name, shape in {**shapes, **matrices}.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, not {shape}")
+        if np.any((self.label < 0) | (self.label >= n_labels)):
+            raise ValueError("tree: a node names a label that the tree does not have")
+        seen = np.zeros(n_nodes, dtype=np.int64)
+        for node in range(n_nodes):
+            if self.column[node] < 0:
+                continue
+            if self.column[node] >= len(self.columns):
+                raise ValueError(f"tree: node {node} tests a column that the tree does not have")
+            if self.category[node] >= len(self.columns[self.column[node]].categories):
+                raise ValueError(f"tree: node {node} tests a category that its column does not have")
+            for child in (int(self.left[node]), int(self.right[node])):
+                if not node < child < n_nodes:
+                    raise ValueError(f"tree: node {node} has a child that does not come after it")
+                seen[child] += 1
+        if seen[0] != 0 or np.any(seen[1:] != 1):
+            raise ValueError("tree: a node is not the child of exactly one other")
+
+    # The shape ------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.column)
+
+    @property
+    def is_leaf(self) -> Array:
+        """bool, one a node."""
+        return np.asarray(self.column < 0)
+
+    @property
+    def leaves(self) -> Array:
+        """The leaves' node numbers, from left to right as the tree is read."""
+        return np.array([node for node in self.walk() if self.column[node] < 0], dtype=np.int32)
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.column < 0))
+
+    @property
+    def node_depth(self) -> Array:
+        """int32, one a node; the root has depth 0."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        for node in np.flatnonzero(self.column >= 0):
+            depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
+        return depth
+
+    @property
+    def depth(self) -> int:
+        """A lone leaf has depth 0."""
+        return int(self.node_depth.max())
+
+    @property
+    def parent(self) -> Array:
+        """int32, one a node; -1 at the root."""
+        parent = np.full(self.n_nodes, -1, dtype=np.int32)
+        for node in np.flatnonzero(self.column >= 0):
+            parent[self.left[node]] = parent[self.right[node]] = node
+        return parent
+
+    def walk(self) -> Iterator[int]:
+        """All nodes: a parent, everything left of it, everything right of it."""
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            yield node
+            if self.column[node] >= 0:
+                stack += [int(self.right[node]), int(self.left[node])]
+
+    # In words -------------------------------------------------------------------------------------------------------
+
+    def test(self, node: int) -> Test:
+        """The test of an inner node."""
+        if self.column[node] < 0:
+            raise ValueError(f"node {node} is a leaf and tests nothing")
+        column = self.columns[self.column[node]]
+        threshold, category = float(self.threshold[node]), int(self.category[node])
+        return Test(
+            column,
+            threshold=None if np.isnan(threshold) else threshold,
+            category=None if category < 0 else column.categories[category],
+            missing_left=bool(self.missing_left[node]),
+        )
+
+    def node_label(self, node: int) -> Value:
+        """What a leaf predicts; for an inner node, the best single label of its rows."""
+        return self.labels[self.label[node]]
+
+    def path(self, node: int) -> list[tuple[Test, bool]]:
+        """The tests from the root to a node, each with whether it holds there."""
+        parent, steps = self.parent, []
+        while node != 0:
+            above = int(parent[node])
+            steps.append((self.test(above), bool(self.left[above] == node)))
+            node = above
+        return steps[::-1]
+
+    # Prediction -----------------------------------------------------------------------------------------------------
+
+    def apply(self, X: Any) -> Array:
+        """The leaf (node number) that each row reaches."""
+        table = self.read(X)
+        leaf = np.zeros(table.n_rows, dtype=np.int32)
+        waiting: dict[int, Array | None] = {0: None}
+        values: dict[int, Array] = {}
+        for node in range(self.n_nodes):
+            members = waiting.pop(node)
+            if self.column[node] < 0:
+                leaf[members if members is not None else slice(None)] = node
+                continue
+            index = int(self.column[node])
+            if index not in values:
+                values[index] = self._values(table, index)
+            column = values[index] if members is None else values[index][members]
+            holds = self._holds(node, column)
+            where = np.arange(table.n_rows, dtype=np.int64) if members is None else members
+            waiting[int(self.left[node])] = where[holds]
+            waiting[int(self.right[node])] = where[~holds]
+        return leaf
+
+    def predict(self, X: Any) -> Array:
+        """The label of each row."""
+        return np.array(self.labels)[self.label[self.apply(X)]]
+
+    def predict_proba(self, X: Any) -> Array:
+        """For each row the shares of the labels in its leaf, by weight."""
+        if self.label_weights is None:
+            raise ValueError("this tree was made from costs: its rows carry no labels to take shares of")
+        shares = self.label_weights / self.label_weights.sum(axis=1, keepdims=True)
+        return np.asarray(shares[self.apply(X)])
+
+    def read(self, X: Any) -> Table:
+        """A table with this tree's columns, or an error that names what differs."""
+        table = read_table(X)
+        if table.has_names:
+            expected = tuple(column.name for column in self.columns)
+            missing = [name for name in expected if name not in table.names]
+            extra = [name for name in table.names if name not in expected]
+            if (missing or extra) and expected != tuple(f"x{index}" for index in range(len(expected))):
+                raise ValueError(f"the columns differ from the tree's: missing {missing}, unexpected {extra}")
+            if not (missing or extra) and table.names != expected:
+                raise ValueError("the columns are the tree's, but in another order")
+        if table.n_columns != len(self.columns):
+            raise ValueError(f"X has {table.n_columns} columns, but the tree has {len(self.columns)}")
+        return table
+
+    def _values(self, table: Table, index: int) -> Array:
+        column, values = self.columns[index], table.columns[index]
+        if column.kind == "numeric" and values.dtype != np.float64:
+            try:
+                values = values.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"column {column.name!r} is numeric, but holds {_first_text(values)!r}") from error
+        if values.dtype == np.float64 and np.isinf(values).any():
+            raise ValueError(f"column {column.name!r} holds an infinite value (row {int(np.argmax(np.isinf(values)))})")
+        return values
+
+    def _holds(self, node: int, values: Array) -> Array:
+        test = self.test(node)
+        if test.threshold is not None:
+            holds = values <= test.threshold
+            return holds | np.isnan(values) if test.missing_left else holds
+        if test.category is not None:
+            return np.asarray(values == test.category, dtype=bool)
+        # NaN and None: the float is unlike itself, the object is None.
+        return np.isnan(values) if values.dtype == np.float64 else np.asarray(values == None, dtype=bool)  # noqa: E711
+
+    # Plain data -----------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON and whole by itself."""
+        nodes = []
+        for node in range(self.n_nodes):
+            entry: dict[str, Any] = {}
+            if self.column[node] >= 0:
+                test = self.test(node)
+                entry |= {"test": test.text, "column": int(self.column[node])}
+                if test.threshold is not None:
+                    entry["threshold"] = test.threshold
+                if test.category is not None:
+                    entry["category"] = int(self.category[node])
+                entry |= {"missing_left": test.missing_left, "left": int(self.left[node]), "right": int(self.right[node])}
+            entry |= {"label": int(self.label[node]), "rows": int(self.rows[node]), "weight": float(self.weight[node])}
+            entry["costs"] = self.costs[node].tolist()
+            if self.label_weights is not None:
+                entry["label_weights"] = self.label_weights[node].tolist()
+            nodes.append(entry)
+        columns = [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "categories": list(column.categories),
+                "has_missing": column.has_missing,
+            }
+            for column in self.columns
+        ]
+        return {"format": FORMAT, "version": VERSION, "columns": columns, "labels": list(self.labels), "nodes": nodes}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Tree:
+        """The tree of `to_dict`."""
+        if data.get("format") != FORMAT:
+            raise ValueError(f"not a tree: format is {data.get('format')!r}, not {FORMAT!r}")
+        if data.get("version") != VERSION:
+            raise ValueError(f"a tree of version {data.get('version')!r}; this release reads version {VERSION}")
+        nodes = data["nodes"]
+        has_label_weights = all("label_weights" in node for node in nodes)
+        return cls(
+            columns=tuple(
+                Column(column["name"], column["kind"], tuple(column["categories"]), column["has_missing"])
+                for column in data["columns"]
+            ),
+            labels=tuple(data["labels"]),
+            column=[node.get("column", -1) for node in nodes],
+            threshold=[node.get("threshold", np.nan) for node in nodes],
+            category=[node.get("category", -1) for node in nodes],
+            missing_left=[node.get("missing_left", False) for node in nodes],
+            left=[node.get("left", -1) for node in nodes],
+            right=[node.get("right", -1) for node in nodes],
+            label=[node["label"] for node in nodes],
+            rows=[node["rows"] for node in nodes],
+            weight=[node["weight"] for node in nodes],
+            costs=[node["costs"] for node in nodes],
+            label_weights=[node["label_weights"] for node in nodes] if has_label_weights else None,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the versioned plain form, so that a pickle lives as long as the JSON does.
+        return (Tree.from_dict, (self.to_dict(),))
+
+    def __repr__(self) -> str:
+        return f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, columns={len(self.columns)}, labels={self.labels!r})"
+
+
+def _first_text(values: Array) -> Any:
+    """The first value that is no number, for an error message."""
+    for value in values:
+        try:
+            float(value if value is not None else "nan")
+        except (TypeError, ValueError):
+            return value
+    return None
