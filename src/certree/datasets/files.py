@@ -1,0 +1,122 @@
+"""CSV files to tables, and tables to what users hold in their hands.
+
+Promises that a value is never guessed at: a column is numeric if all of its entries are numbers, boolean if all are
+true or false, and otherwise holds its strings as they stand. A file that is not a rectangle of named columns is refused
+with the line that breaks it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certree.table import Array, Table
+
+# What stands for a missing value. "?" and "None" are left alone: in published tables they are often answers.
+MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
+_BOOLEAN_WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+
+
+def read_csv(path: str | Path, *, separator: str = ",") -> Table:
+    """The named columns of a CSV file with a header line."""
+    path = Path(path)
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        try:
+            names, rows = _read_rows(csv.reader(file, delimiter=separator, strict=True), path)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is not a CSV file in UTF-8: {error}") from error
+    columns = tuple(_read_column(column) for column in zip(*rows, strict=True))
+    is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
+    return Table(names, columns, is_categorical, len(rows), True)
+
+
+def select(table: Table, names: Iterable[str]) -> Table:
+    """The named columns of a table, in the order of the names."""
+    positions = [table.names.index(name) for name in names]
+    return Table(
+        tuple(table.names[position] for position in positions),
+        tuple(table.columns[position] for position in positions),
+        tuple(table.is_categorical[position] for position in positions),
+        table.n_rows,
+        table.has_names,
+    )
+
+
+def to_labels(column: Array) -> Array:
+    """A column as labels: whole numbers become integers, so that the label read from "1" is 1 and not 1.0."""
+    if column.dtype.kind == "f" and np.isfinite(column).all() and (column == np.floor(column)).all():
+        return column.astype(np.int64)
+    return column
+
+
+def to_array(table: Table) -> Array:
+    """A table as one array: of numbers where every column is numeric or boolean, else of objects."""
+    if all(column.dtype.kind in "fb" for column in table.columns):
+        return np.column_stack([column.astype(np.float64) for column in table.columns])
+    matrix = np.empty((table.n_rows, table.n_columns), dtype=object)
+    for index, column in enumerate(table.columns):
+        matrix[:, index] = column
+    return matrix
+
+
+def to_frame(table: Table) -> Any:
+    """A table as a pandas frame; pandas is imported here only, because it is not a dependency."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("as_frame=True needs pandas, which is not installed") from error
+    return pd.DataFrame({name: to_labels(column) for name, column in zip(table.names, table.columns, strict=True)})
+
+
+def _read_rows(lines: Any, path: Path) -> tuple[tuple[str, ...], list[list[str]]]:
+    names = tuple(name.strip() for name in next(lines, []))
+    if not any(names):
+        raise ValueError(f"{path} has no header line")
+    if "" in names:
+        raise ValueError(f"{path}: column {names.index('') + 1} has no name")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"{path}: two columns have the name {repeated[0]!r}")
+    rows = []
+    for row in lines:
+        if len(row) == len(names):
+            rows.append(row)
+        elif row:
+            raise ValueError(f"{path}, line {lines.line_num}: {len(row)} values, but {len(names)} columns")
+        elif len(names) == 1:
+            rows.append([""])
+    if not rows:
+        raise ValueError(f"{path} has no rows")
+    return names, rows
+
+
+def _read_column(entries: tuple[str, ...]) -> Array:
+    stripped = [entry.strip() for entry in entries]
+    present = {entry for entry in stripped if entry not in MISSING_MARKS}
+    column: Array
+    if present and present <= _BOOLEAN_WORDS.keys():
+        values = [_BOOLEAN_WORDS.get(entry) for entry in stripped]
+        column = np.array(values, dtype=object if None in values else bool)
+    elif all(_is_number(entry) for entry in present):
+        column = np.array([np.nan if entry in MISSING_MARKS else float(entry) for entry in stripped])
+    else:
+        column = np.array([None if entry in MISSING_MARKS else entry for entry in stripped], dtype=object)
+    column.flags.writeable = False
+    return column
+
+
+def _is_number(entry: str) -> bool:
+    try:
+        float(entry)
+    except ValueError:
+        return False
+    # Python reads 1_000 as a number; no table means that.
+    return "_" not in entry
+
+
+def _is_boolean(column: Array) -> bool:
+    return all(value is None or isinstance(value, bool) for value in column)
