@@ -1,0 +1,167 @@
+"""The rules of the house: which room imports which, who speaks to the engine, who prints, what a file holds."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import certree
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "certree"
+
+# Each room may import only rooms named before it.
+ROOMS = (
+    "table",
+    "tree",
+    "features",
+    "problem",
+    "weights",
+    "guesses",
+    "solution",
+    "solver",
+    "certify",
+    "path",
+    "estimators",
+    "policy",
+    "export",
+    "plot",
+    "report",
+    "datasets",
+    "experiment",
+    "cluster",
+    "cli",
+    "__main__",
+)
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Every imported module with its line, those inside functions included, as an absolute name."""
+    package = ("certree", *path.relative_to(PACKAGE).parent.parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            source = ".".join((*base, *((node.module,) if node.module else ())))
+            if source == "certree":
+                for alias in node.names:
+                    is_room = alias.name in (*ROOMS, "_engine")
+                    yield node.lineno, f"certree.{alias.name}" if is_room else "certree"
+            else:
+                yield node.lineno, source
+
+
+def test_every_module_belongs_to_a_room() -> None:
+    assert MODULES
+    assert {room_of(path) for path in MODULES} - {"__init__"} <= set(ROOMS)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_lead_only_to_earlier_rooms(path: Path) -> None:
+    room = room_of(path)
+    for line, imported in imports_of(path):
+        parts = imported.split(".")
+        if parts[0] != "certree" or parts[1:] == ["_engine"]:
+            continue
+        where = f"{name_of(path)}, line {line}, imports {imported}"
+        if room == "__init__":
+            assert parts[1] != "cli", where
+        elif len(parts) == 1:
+            assert room in ("cli", "__main__"), f"{where}: the package itself stands after every room but cli"
+        elif parts[1] != room:
+            assert ROOMS.index(parts[1]) < ROOMS.index(room), where
+
+
+def test_only_the_solver_imports_the_engine() -> None:
+    importers = {name_of(path) for path in MODULES if "certree._engine" in dict(map(reversed, imports_of(path)))}
+    assert importers == {"solver.py"}
+
+
+def test_certify_does_without_the_solver() -> None:
+    """Also at second hand: nothing that certify imports imports the solver."""
+    reached, waiting = set(), ["certify"]
+    while waiting:
+        room = waiting.pop()
+        reached.add(room)
+        for path in MODULES:
+            if room_of(path) == room:
+                names = (imported.split(".") for _, imported in imports_of(path))
+                waiting += [parts[1] for parts in names if parts[0] == "certree" and parts[1] not in reached]
+    assert not reached & {"solver", "_engine"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_the_command_line_prints(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        is_print = isinstance(node, ast.Name) and node.id == "print"
+        is_stream = isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout", "sys.stderr")
+        if is_print or is_stream:
+            assert name_of(path) == "cli.py", f"{name_of(path)}, line {node.lineno}, prints"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_randomness_comes_from_a_seed(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"np\.random\.(?!default_rng\(\w|Generator|RandomState)\w+", text)
+    assert not re.search(r"^\s*(import random|from random import)", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_python_files_open_with_what_they_promise(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def test_engine_files_open_with_what_they_promise() -> None:
+    for path in (*ROOT.glob("cpp/*.cpp"), *ROOT.glob("cpp/*.hpp")):
+        assert path.read_text(encoding="utf-8").startswith("//"), path.name
+
+
+def test_no_room_is_a_drawer_for_everything() -> None:
+    for path in (*MODULES, *ROOT.glob("cpp/*"), *ROOT.glob("tests/*.py"), *ROOT.glob("benchmarks/**/*.py")):
+        assert not re.search("utils|common|helper", path.name), path.name
+
+
+def test_no_unfinished_business_and_no_private_paths() -> None:
+    # The brackets keep this file from failing its own test.
+    forbidden = re.compile("TOD[O]|FIXM[E]|XX[X]|/wor[k]/|/tm[p]/|/hom[e]/")
+    folders = ("cpp", "src", "tests", "benchmarks", "examples", "docs", ".github", ".ci")
+    endings = {".py", ".cpp", ".hpp", ".md", ".toml", ".yml", ".txt", ".csv", ".json", ""}
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in (*files, *(path for path in ROOT.iterdir() if path.is_file())):
+        if path.suffix in endings and not path.name.startswith(".coverage"):
+            found = forbidden.search(path.read_text(encoding="utf-8"))
+            assert not found, f"{path.relative_to(ROOT)} holds {found.group()!r}"
+
+
+def test_one_version_everywhere() -> None:
+    stated = {
+        "pyproject.toml": r'^version = "(.+)"$',
+        "CITATION.cff": r"^version: (.+)$",
+        "CHANGELOG.md": r"^## (\S+)",
+    }
+    for name, pattern in stated.items():
+        found = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+        assert found, name
+        assert found.group(1) == certree.__version__, name
+
+
+def test_public_names_exist() -> None:
+    for name in certree.__all__:
+        assert getattr(certree, name) is not None
+    assert sorted(set(certree.__all__)) == sorted(certree.__all__)
