@@ -96,7 +96,9 @@ def _read_frame(source: Any) -> Table | None:
     n_rows, n_columns = frame.shape
     if n_rows == 0 or n_columns == 0:
         missing = "sample" if n_rows == 0 else "feature"
-        raise ValueError(f"Found array with 0 {missing}(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required.")
+        raise ValueError(
+            f"Found array with 0 {missing}(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
+        )
     # By position: pandas lets two columns share a name.
     names = tuple(str(name) for name in source.columns) if hasattr(source, "columns") else tuple(frame.columns)
     columns: list[Array] = []
@@ -140,7 +142,8 @@ def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
         # Among strings and booleans NaN marks what is missing, and it is the only value unlike itself.
         is_nan = (values != values).astype(bool)
         if is_nan.any():
-            values = np.where(is_nan, None, values)
+            values = values.copy()
+            values[is_nan] = None
             present = set(map(type, values)) - {type(None)}
     for kind in present:
         if not issubclass(kind, (str, *_NUMBER_TYPES, *_BOOLEAN_TYPES)):

@@ -151,9 +151,10 @@ class Tree:
         n_nodes, n_labels = self.n_nodes, len(self.labels)
         if n_nodes == 0 or n_labels == 0:
             raise ValueError("a tree has at least one node and one label")
-        shapes = {name: (n_nodes,) for name in ("threshold", "category", "missing_left", "left", "right", "label", "rows", "weight")}
-        matrices = {"costs": (n_nodes, n_labels)} | ({} if self.label_weights is None else {"label_weights": (n_nodes, n_labels)})
-        for name, shape in {**shapes, **matrices}.items():
+        vectors = ("threshold", "category", "missing_left", "left", "right", "label", "rows", "weight")
+        matrices = ("costs",) if self.label_weights is None else ("costs", "label_weights")
+        shapes = dict.fromkeys(vectors, (n_nodes,)) | dict.fromkeys(matrices, (n_nodes, n_labels))
+        for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, not {shape}")
         if np.any((self.label < 0) | (self.label >= n_labels)):
@@ -240,7 +241,7 @@ class Tree:
 
     def node_label(self, node: int) -> Value:
         """What a leaf predicts; for an inner node, the best single label of its rows."""
-        return self.labels[self.label[node]]
+        return self.labels[int(self.label[node])]
 
     def path(self, node: int) -> list[tuple[Test, bool]]:
         """The tests from the root to a node, each with whether it holds there."""
@@ -335,7 +336,11 @@ class Tree:
                     entry["threshold"] = test.threshold
                 if test.category is not None:
                     entry["category"] = int(self.category[node])
-                entry |= {"missing_left": test.missing_left, "left": int(self.left[node]), "right": int(self.right[node])}
+                entry |= {
+                    "missing_left": test.missing_left,
+                    "left": int(self.left[node]),
+                    "right": int(self.right[node]),
+                }
             entry |= {"label": int(self.label[node]), "rows": int(self.rows[node]), "weight": float(self.weight[node])}
             entry["costs"] = self.costs[node].tolist()
             if self.label_weights is not None:
@@ -367,17 +372,17 @@ class Tree:
                 for column in data["columns"]
             ),
             labels=tuple(data["labels"]),
-            column=[node.get("column", -1) for node in nodes],
-            threshold=[node.get("threshold", np.nan) for node in nodes],
-            category=[node.get("category", -1) for node in nodes],
-            missing_left=[node.get("missing_left", False) for node in nodes],
-            left=[node.get("left", -1) for node in nodes],
-            right=[node.get("right", -1) for node in nodes],
-            label=[node["label"] for node in nodes],
-            rows=[node["rows"] for node in nodes],
-            weight=[node["weight"] for node in nodes],
-            costs=[node["costs"] for node in nodes],
-            label_weights=[node["label_weights"] for node in nodes] if has_label_weights else None,
+            column=np.array([node.get("column", -1) for node in nodes]),
+            threshold=np.array([node.get("threshold", np.nan) for node in nodes]),
+            category=np.array([node.get("category", -1) for node in nodes]),
+            missing_left=np.array([node.get("missing_left", False) for node in nodes]),
+            left=np.array([node.get("left", -1) for node in nodes]),
+            right=np.array([node.get("right", -1) for node in nodes]),
+            label=np.array([node["label"] for node in nodes]),
+            rows=np.array([node["rows"] for node in nodes]),
+            weight=np.array([node["weight"] for node in nodes]),
+            costs=np.array([node["costs"] for node in nodes]),
+            label_weights=np.array([node["label_weights"] for node in nodes]) if has_label_weights else None,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -385,7 +390,9 @@ class Tree:
         return (Tree.from_dict, (self.to_dict(),))
 
     def __repr__(self) -> str:
-        return f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, columns={len(self.columns)}, labels={self.labels!r})"
+        return (
+            f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, columns={len(self.columns)}, labels={self.labels!r})"
+        )
 
 
 def _first_text(values: Array) -> Any:

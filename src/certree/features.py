@@ -1,0 +1,290 @@
+"""Columns ↔ named tests.
+
+This room turns the raw columns of a table into *axes*, the only thing the engine sees, and turns a test on an axis back
+into a test on a column that people can read. It promises that the two are the same test: a row's code satisfies the
+axis test exactly when the row's raw value satisfies the column test.
+
+An axis is a column of codes 0..size-1 with its tests. Ordered: "code <= b". Categorical: "code == c".
+
+    numeric, nothing missing   one ordered axis; a threshold halfway between neighbouring values
+    numeric, some missing      two ordered axes: missing before all values, and after them
+    boolean, two categories    one ordered axis of two codes
+    categorical                one categorical axis; missing is a category of its own
+
+At prediction a category that training did not see satisfies no "==" test, and a missing value where training saw none
+satisfies no test at all: both go right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certree.table import Table, read_table
+from certree.tree import Column, plain_value
+
+Array = NDArray[Any]
+Binner = Callable[[Array], tuple[Array, Array]]
+"""float64 values → int32 codes in value order (-1 for NaN), and the distinct values in that order."""
+
+View = Literal["values", "missing first", "missing last", "equals"]
+LARGEST_INDEX = int(np.iinfo(np.int32).max)
+
+
+def bin_numeric(values: Array) -> tuple[Array, Array]:
+    """The plain binner; the engine has a faster twin."""
+    distinct, codes = np.unique(values, return_inverse=True)
+    codes = codes.astype(np.int32)
+    n_distinct = len(distinct)
+    if n_distinct and np.isnan(distinct[-1]):
+        n_distinct -= 1
+        codes[codes == n_distinct] = -1
+    return codes, distinct[:n_distinct]
+
+
+@dataclass(frozen=True)
+class ColumnTest:
+    """A test as a tree stores it, and whether the engine's left side is the tree's right one."""
+
+    column: int
+    threshold: float = float("nan")
+    category: int = -1
+    missing_left: bool = False
+    is_swapped: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How the codes of one axis read as values of a column."""
+
+    column: int
+    view: View
+    size: int
+    thresholds: Array
+    """float64; the thresholds between neighbouring codes that are values. Empty for categories."""
+
+    @property
+    def is_categorical(self) -> bool:
+        return self.view == "equals"
+
+    def test(self, code: int, column: Column) -> ColumnTest:
+        """The column test that is "code <= code" on an ordered axis, "code == code" on a categorical one."""
+        if column.kind != "numeric":
+            if column.kind == "boolean" and not column.has_missing:
+                return ColumnTest(self.column, category=1, is_swapped=code == 0)
+            if code == len(column.categories):
+                return ColumnTest(self.column, missing_left=True)
+            return ColumnTest(self.column, category=code)
+        if self.view == "missing first":
+            if code == 0:
+                return ColumnTest(self.column, missing_left=True)
+            return ColumnTest(self.column, threshold=float(self.thresholds[code - 1]), missing_left=True)
+        if code == len(self.thresholds):
+            return ColumnTest(self.column, missing_left=True, is_swapped=True)
+        return ColumnTest(self.column, threshold=float(self.thresholds[code]))
+
+
+@dataclass(frozen=True)
+class Features:
+    """A table as columns and axes. `codes` is int32, axes × rows, read-only."""
+
+    table: Table
+    columns: tuple[Column, ...]
+    axes: tuple[Axis, ...]
+    codes: Array
+    categorical_features: tuple[bool, ...]
+    thresholds: str | int
+
+    @property
+    def n_rows(self) -> int:
+        return self.table.n_rows
+
+    @property
+    def n_tests(self) -> int:
+        """How many tests the axes offer, doubles included."""
+        return sum(axis.size if axis.is_categorical else axis.size - 1 for axis in self.axes)
+
+    def test(self, axis: int, code: int) -> ColumnTest:
+        """The column test of an axis test."""
+        return self.axes[axis].test(code, self.columns[self.axes[axis].column])
+
+    def take(self, rows: Array, weights: Array | None = None, binner: Binner = bin_numeric) -> Features:
+        """The features of some rows alone, as though the others had never been there."""
+        return make_features(
+            take_rows(self.table, rows),
+            categorical_features=self.categorical_features,
+            thresholds=self.thresholds,
+            weights=weights,
+            binner=binner,
+        )
+
+
+def take_rows(table: Table, rows: Array) -> Table:
+    """Some rows of a table, by mask or by number."""
+    columns = tuple(values[rows] for values in table.columns)
+    return Table(table.names, columns, table.is_categorical, len(columns[0]), table.has_names)
+
+
+def make_features(
+    X: Any,
+    *,
+    categorical_features: Any = "auto",
+    thresholds: str | int = "all",
+    weights: Array | None = None,
+    binner: Binner = bin_numeric,
+) -> Features:
+    """Columns and axes of a table.
+
+    `categorical_features` is "auto" (strings, booleans and what the frame calls categorical), a mask, or a sequence of
+    column numbers or names that are categorical besides. `thresholds` is "all" or the largest number a numeric column
+    may have; these are then quantiles by `weights`.
+    """
+    table = read_table(X)
+    if table.n_rows > LARGEST_INDEX or table.n_columns > LARGEST_INDEX:
+        raise ValueError(
+            f"X has {table.n_rows} rows and {table.n_columns} columns; an index holds at most {LARGEST_INDEX}"
+        )
+    if thresholds != "all" if isinstance(thresholds, str) else thresholds < 1:
+        raise ValueError(f'thresholds must be "all" or an integer of at least 1, not {thresholds!r}')
+    mask = read_categorical_features(categorical_features, table)
+    columns: list[Column] = []
+    axes: list[Axis] = []
+    codes: list[Array] = []
+    for index, (name, values) in enumerate(zip(table.names, table.columns, strict=True)):
+        if mask[index] or values.dtype != np.float64:
+            column, new_axes, new_codes = _read_categories(index, name, values)
+        else:
+            column, new_axes, new_codes = _read_numbers(index, name, values, thresholds, weights, binner)
+        columns.append(column)
+        axes += new_axes
+        codes += new_codes
+    matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
+    for row, axis_codes in zip(matrix, codes, strict=True):
+        row[:] = axis_codes
+    matrix.flags.writeable = False
+    return Features(table, tuple(columns), tuple(axes), matrix, mask, thresholds)
+
+
+def read_categorical_features(categorical_features: Any, table: Table) -> tuple[bool, ...]:
+    """One flag a column: whether it is read as categories."""
+    mask = list(table.is_categorical)
+    if categorical_features is None or (isinstance(categorical_features, str) and categorical_features == "auto"):
+        return tuple(mask)
+    if isinstance(categorical_features, str):
+        raise ValueError(f'categorical_features must be "auto", a mask, numbers or names, not {categorical_features!r}')
+    chosen = np.asarray(categorical_features)
+    if chosen.ndim != 1:
+        raise ValueError("categorical_features must be one-dimensional")
+    if chosen.dtype.kind == "b":
+        if len(chosen) != table.n_columns:
+            raise ValueError(f"categorical_features is a mask of {len(chosen)} for {table.n_columns} columns")
+        numbers = np.flatnonzero(chosen).tolist()
+    elif chosen.dtype.kind in "iu" or len(chosen) == 0:
+        numbers = chosen.astype(np.int64).tolist()
+        for number in numbers:
+            if not 0 <= number < table.n_columns:
+                raise ValueError(f"categorical_features names column {number}, but X has {table.n_columns} columns")
+    else:
+        numbers = []
+        for name in map(str, chosen):
+            if name not in table.names:
+                raise ValueError(f"categorical_features names column {name!r}, which X does not have")
+            numbers.append(table.names.index(name))
+    for number in numbers:
+        mask[number] = True
+    return tuple(mask)
+
+
+def separate(lower: Array, upper: Array) -> Array:
+    """Thresholds halfway between neighbours, such that lower <= threshold < upper holds in floating point."""
+    with np.errstate(over="ignore"):
+        middle = (lower + upper) / 2
+    middle = np.where(np.isinf(middle), lower / 2 + upper / 2, middle)
+    # Between adjacent floats there is no middle: the lower one still separates them.
+    return np.where((lower <= middle) & (middle < upper), middle, lower)
+
+
+def _read_numbers(
+    index: int, name: str, values: Array, thresholds: str | int, weights: Array | None, binner: Binner
+) -> tuple[Column, list[Axis], list[Array]]:
+    codes, distinct = binner(values)
+    if len(distinct) and (np.isinf(distinct[0]) or np.isinf(distinct[-1])):
+        row = int(np.argmax(np.isinf(values)))
+        raise ValueError(f"Input X contains infinity: column {name!r}, row {row}")
+    has_missing = bool(codes.min() < 0)
+    column = Column(name, "numeric", (), has_missing)
+    if isinstance(thresholds, str) or len(distinct) - 1 <= thresholds:
+        cuts = np.arange(max(len(distinct) - 1, 0))
+    else:
+        cuts = _quantile_cuts(codes, len(distinct), thresholds, weights)
+        bins = np.searchsorted(cuts, np.arange(len(distinct))).astype(np.int32)
+        codes = np.where(codes < 0, np.int32(-1), bins[codes])
+    middles = separate(distinct[cuts], distinct[cuts + 1])
+    n_bins = len(cuts) + (len(distinct) > 0)
+    if not has_missing:
+        return column, *_only_if_useful(Axis(index, "values", n_bins, middles), codes)
+    if n_bins == 0:
+        return column, [], []
+    first, first_codes = Axis(index, "missing first", n_bins + 1, middles), codes + 1
+    if n_bins == 1:
+        return column, [first], [first_codes]
+    last, last_codes = Axis(index, "missing last", n_bins + 1, middles), np.where(codes < 0, np.int32(n_bins), codes)
+    return column, [first, last], [first_codes, last_codes]
+
+
+def _quantile_cuts(codes: Array, n_distinct: int, n_thresholds: int, weights: Array | None) -> Array:
+    """The codes after which to cut, so that the bins weigh about the same."""
+    present = codes >= 0
+    mass = np.bincount(codes[present], None if weights is None else weights[present], minlength=n_distinct)
+    below = np.cumsum(mass, dtype=np.float64)
+    targets = below[-1] * np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
+    return np.unique(np.searchsorted(below[:-1], targets).clip(max=n_distinct - 2))
+
+
+def _read_categories(index: int, name: str, values: Array) -> tuple[Column, list[Axis], list[Array]]:
+    no_thresholds = np.empty(0)
+    if values.dtype == np.bool_:
+        column = Column(name, "boolean", (False, True), False)
+        is_constant = bool(values.all() or not values.any())
+        axis = Axis(index, "values", 1 if is_constant else 2, no_thresholds)
+        return column, *_only_if_useful(axis, values.astype(np.int32))
+    if values.dtype == np.float64:
+        if np.isinf(values).any():
+            raise ValueError(f"Input X contains infinity: column {name!r}, row {int(np.argmax(np.isinf(values)))}")
+        codes, distinct = bin_numeric(values)
+        # Whole numbers are named as people write them; 3 and 3.0 are equal, so the test is the same.
+        categories = [int(value) if value.is_integer() else value for value in distinct.tolist()]
+        has_missing = bool(codes.min() < 0)
+        codes = np.where(codes < 0, np.int32(len(categories)), codes)
+    else:
+        seen = dict.fromkeys(values)
+        has_missing = seen.pop(None, 0) is None
+        order = _sorted_categories(seen)
+        code_of = {value: code for code, value in enumerate(order)}
+        if has_missing:
+            code_of[None] = len(order)
+        codes = np.fromiter(map(code_of.__getitem__, values), np.int32, len(values))
+        categories = [plain_value(value) for value in order]
+    is_boolean = values.dtype == object and all(isinstance(value, bool) for value in categories)
+    column = Column(name, "boolean" if is_boolean else "categorical", tuple(categories), has_missing)
+    size = len(categories) + has_missing
+    # Two codes: "== first" is "<= first", and ordered axes are the cheaper ones.
+    axis = Axis(index, "values" if size <= 2 else "equals", size, no_thresholds)
+    return column, *_only_if_useful(axis, codes)
+
+
+def _sorted_categories(seen: dict[Any, Any]) -> list[Any]:
+    """A fixed order whatever the order of the rows; strings and numbers in one column do not compare."""
+    try:
+        return sorted(seen)
+    except TypeError:
+        return sorted(seen, key=lambda value: (type(value).__name__, str(value)))
+
+
+def _only_if_useful(axis: Axis, codes: Array) -> tuple[list[Axis], list[Array]]:
+    """An axis of one code has no test."""
+    return ([axis], [codes]) if axis.size > 1 else ([], [])
