@@ -175,6 +175,11 @@ class TestReadCsv:
         assert table.columns[0].tolist() == ["1_000", "2"]
         assert table.columns[1].tolist() == ["x\ny", "z"]
 
+    def test_text_columns(self, tmp_path: Path) -> None:
+        table = read_csv(write(tmp_path, "a,b,c\n1,true,\n2,false,\n"), text_columns=("a", "b", "c"))
+        assert [column.tolist() for column in table.columns] == [["1", "2"], ["true", "false"], [None, None]]
+        assert table.is_categorical == (True, True, True)
+
     def test_blank_lines(self, tmp_path: Path) -> None:
         assert read_csv(write(tmp_path, "a,b\n1,2\n\n3,4\n\n")).n_rows == 2
         # In a table of one column an empty line is a missing value.

@@ -8,7 +8,7 @@ with the line that breaks it.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,18 @@ MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 _BOOLEAN_WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
-def read_csv(path: str | Path, *, separator: str = ",") -> Table:
-    """The named columns of a CSV file with a header line."""
+def read_csv(path: str | Path, *, separator: str = ",", text_columns: Collection[str] = ()) -> Table:
+    """The named columns of a CSV file with a header line. `text_columns` are text even where all entries are numbers."""
     path = Path(path)
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
             names, rows = _read_rows(csv.reader(file, delimiter=separator, strict=True), path)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a CSV file in UTF-8: {error}") from error
-    columns = tuple(_read_column(column) for column in zip(*rows, strict=True))
+    columns = tuple(
+        _read_column(entries, name in text_columns)
+        for name, entries in zip(names, zip(*rows, strict=True), strict=True)
+    )
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
     return Table(names, columns, is_categorical, len(rows), True)
 
@@ -94,14 +97,14 @@ def _read_rows(lines: Any, path: Path) -> tuple[tuple[str, ...], list[list[str]]
     return names, rows
 
 
-def _read_column(entries: tuple[str, ...]) -> Array:
+def _read_column(entries: tuple[str, ...], is_text: bool) -> Array:
     stripped = [entry.strip() for entry in entries]
     present = {entry for entry in stripped if entry not in MISSING_MARKS}
     column: Array
-    if present and present <= _BOOLEAN_WORDS.keys():
+    if not is_text and present and present <= _BOOLEAN_WORDS.keys():
         values = [_BOOLEAN_WORDS.get(entry) for entry in stripped]
         column = np.array(values, dtype=object if None in values else bool)
-    elif all(_is_number(entry) for entry in present):
+    elif not is_text and all(_is_number(entry) for entry in present):
         column = np.array([np.nan if entry in MISSING_MARKS else float(entry) for entry in stripped])
     else:
         column = np.array([None if entry in MISSING_MARKS else entry for entry in stripped], dtype=object)
@@ -119,4 +122,4 @@ def _is_number(entry: str) -> bool:
 
 
 def _is_boolean(column: Array) -> bool:
-    return all(value is None or isinstance(value, bool) for value in column)
+    return any(isinstance(value, bool) for value in column)
