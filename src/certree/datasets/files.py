@@ -22,7 +22,7 @@ _BOOLEAN_WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FAL
 
 
 def read_csv(path: str | Path, *, separator: str = ",", text_columns: Collection[str] = ()) -> Table:
-    """The named columns of a CSV file with a header line. `text_columns` are text even where all entries are numbers."""
+    """The named columns of a CSV file with a header line. `text_columns` stay text even if all entries are numbers."""
     path = Path(path)
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
