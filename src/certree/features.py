@@ -57,6 +57,10 @@ class ColumnTest:
     is_swapped: bool = False
 
 
+LEAF = ColumnTest(-1)
+"""What a tree stores where nothing is tested."""
+
+
 @dataclass(frozen=True)
 class Axis:
     """How the codes of one axis read as values of a column."""
@@ -98,6 +102,7 @@ class Features:
     codes: Array
     categorical_features: tuple[bool, ...]
     thresholds: str | int
+    binner: Binner
 
     @property
     def n_rows(self) -> int:
@@ -112,14 +117,14 @@ class Features:
         """The column test of an axis test."""
         return self.axes[axis].test(code, self.columns[self.axes[axis].column])
 
-    def take(self, rows: Array, weights: Array | None = None, binner: Binner = bin_numeric) -> Features:
+    def take(self, rows: Array, weights: Array | None = None) -> Features:
         """The features of some rows alone, as though the others had never been there."""
         return make_features(
             take_rows(self.table, rows),
             categorical_features=self.categorical_features,
             thresholds=self.thresholds,
             weights=weights,
-            binner=binner,
+            binner=self.binner,
         )
 
 
@@ -166,7 +171,7 @@ def make_features(
     for row, axis_codes in zip(matrix, codes, strict=True):
         row[:] = axis_codes
     matrix.flags.writeable = False
-    return Features(table, tuple(columns), tuple(axes), matrix, mask, thresholds)
+    return Features(table, tuple(columns), tuple(axes), matrix, mask, thresholds, binner)
 
 
 def read_categorical_features(categorical_features: Any, table: Table) -> tuple[bool, ...]:

@@ -1,0 +1,273 @@
+"""scikit-learn estimators.
+
+This room validates, builds a Problem, has it solved and stores what came back; it promises scikit-learn's conventions
+to the letter and holds nothing mathematical. A fitted estimator is plain data: it pickles, clones and prints as any
+other.
+"""
+
+from __future__ import annotations
+
+import time
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from certree import certify
+from certree.features import make_features
+from certree.problem import Problem, check_weights
+from certree.solver import Limits, bin_numeric, solve
+from certree.table import Table, read_table
+from certree.tree import Tree
+
+Array = NDArray[Any]
+
+
+class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
+    """The certified optimal sparse decision tree of a weighted table.
+
+    Minimises, over all trees of the given depth, the weighted share of wrongly labelled rows plus `regularization` a
+    leaf, and proves that no tree does better.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=3
+        A lone leaf has depth 0. None: limited only by `regularization` (then > 0) or `max_leaves`.
+    regularization : float, default=0.01
+        The penalty λ a leaf, in units of the normalised weighted loss: a split must save at least λ of the weight.
+    max_leaves : int or None, default=None
+    min_samples_leaf : int, default=1
+        Rows (of positive weight) that every leaf must hold.
+    min_weight_leaf : float, default=0.0
+        Weight that every leaf must hold, in the units of `sample_weight` times `class_weight`.
+    method : {"direct"}, default="direct"
+        How weights enter: "direct" optimises them as they are.
+    duplication : int, default=100
+    sample_ratio : float, default=1.0
+        Settings of the other methods; "direct" does not use them.
+    thresholds : "all" or int, default="all"
+        All thresholds of a numeric column, or at most so many, weighted quantiles.
+    reference : None, default=None
+        A reference model for lower-bound guesses. None: no guesses.
+    class_weight : dict, "balanced" or None, default=None
+    categorical_features : "auto", mask, numbers or names, default="auto"
+        Columns read as categories besides strings and what a frame itself calls categorical.
+    time_limit : float or None, default=None
+        Seconds. When they are over, the best tree so far is kept with a true lower bound.
+    memory_limit : int or None, default=None
+        Bytes that the search may use.
+    n_jobs : int or None, default=None
+        Threads. None is one, -1 all.
+    random_state : int, RandomState instance or None, default=None
+        Not used by "direct": the optimum is not a matter of chance.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of the labels
+    n_features_in_, feature_names_in_ : as in scikit-learn
+    tree_ : Tree
+    n_leaves_, depth_ : int
+    loss_ : float
+        Weighted share of wrongly labelled rows.
+    objective_ : float
+        `loss_` + λ · leaves, recomputed from the raw rows.
+    lower_bound_ : float
+        No tree has a lower objective.
+    gap_ : float
+        objective_ − lower_bound_; 0 where the tree is proved optimal.
+    status_ : {"optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted"}
+    certificate_ : dict
+        What was proved, as plain data; `certree.certify.check` checks it against a table.
+    statistics_ : dict
+        Figures of the search.
+    fit_seconds_ : float
+
+    Notes
+    -----
+    Missing values need no care: each test says which way they go. At prediction, a category that training did not see
+    fails every "==" test and goes right, and so does a missing value in a column where training saw none. Rows of
+    weight zero count for nothing; a label that only such rows carry stays in `classes_` and is never predicted.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "regularization": [Interval(Real, 0, None, closed="left")],
+        "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_weight_leaf": [Interval(Real, 0, None, closed="left")],
+        "method": [StrOptions({"direct"})],
+        "duplication": [Interval(Integral, 1, None, closed="left")],
+        "sample_ratio": [Interval(Real, 0, None, closed="neither")],
+        "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
+        "reference": [None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "categorical_features": [StrOptions({"auto"}), "array-like", None],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "memory_limit": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        max_depth: int | None = 3,
+        regularization: float = 0.01,
+        *,
+        max_leaves: int | None = None,
+        min_samples_leaf: int = 1,
+        min_weight_leaf: float = 0.0,
+        method: str = "direct",
+        duplication: int = 100,
+        sample_ratio: float = 1.0,
+        thresholds: str | int = "all",
+        reference: Any = None,
+        class_weight: Any = None,
+        categorical_features: Any = "auto",
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.regularization = regularization
+        self.max_leaves = max_leaves
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_leaf = min_weight_leaf
+        self.method = method
+        self.duplication = duplication
+        self.sample_ratio = sample_ratio
+        self.thresholds = thresholds
+        self.reference = reference
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseTreeClassifier:
+        """Find the optimal tree.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            Numeric, boolean, string or categorical columns; missing values as NaN, None or NA.
+        y : array of n labels
+        sample_weight : array of n weights, default=None
+            Real numbers of any scale, not negative.
+        """
+        started = time.perf_counter()
+        table = self._read(X, reset=True)
+        classes, codes = self._read_labels(y, table.n_rows)
+        weights = check_weights(sample_weight, table.n_rows)
+        factors = self._class_factors(classes, codes)
+        if factors is not None:
+            weights = check_weights(weights * factors[codes], table.n_rows)
+        problem = self._make_problem(table, classes, codes, weights)
+        limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
+        solution = solve(problem, limits, verbose=self.verbose)
+        account = certify.confirm(problem, solution)
+
+        self.classes_ = classes
+        self.tree_: Tree = solution.tree
+        self.n_leaves_ = solution.tree.n_leaves
+        self.depth_ = solution.tree.depth
+        self.loss_ = account.loss
+        self.objective_ = account.objective
+        self.lower_bound_ = account.objective if solution.is_optimal else min(solution.lower, account.objective)
+        self.gap_ = self.objective_ - self.lower_bound_
+        self.status_ = solution.status
+        self.statistics_ = dict(solution.statistics)
+        self.certificate_ = dict(solution.certificate) | {
+            "objective": self.objective_,
+            "loss": self.loss_,
+            "lower_bound": self.lower_bound_,
+            "gap": self.gap_,
+            "class_weights": None if factors is None else factors.tolist(),
+        }
+        self.fit_seconds_ = time.perf_counter() - started
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The label of each row."""
+        leaf = self.apply(X)
+        return np.asarray(self.classes_[self.tree_.label[leaf]])
+
+    def predict_proba(self, X: Any) -> Array:
+        """For each row the shares of the labels in its leaf, by weight."""
+        check_is_fitted(self)
+        return self.tree_.predict_proba(self._read(X, reset=False))
+
+    def apply(self, X: Any) -> Array:
+        """The leaf (node number of `tree_`) that each row reaches."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._read(X, reset=False))
+
+    def get_depth(self) -> int:
+        """The depth of the tree, as scikit-learn's trees tell it."""
+        check_is_fitted(self)
+        return self.depth_
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves, as scikit-learn's trees tell it."""
+        check_is_fitted(self)
+        return self.n_leaves_
+
+    def _read(self, X: Any, *, reset: bool) -> Table:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return read_table(X, estimator=self)
+
+    def _read_labels(self, y: Any, n_rows: int) -> tuple[Array, Array]:
+        if y is None:
+            raise ValueError("This SparseTreeClassifier estimator requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if len(y) != n_rows:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows}, y {len(y)}")
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        return classes, codes
+
+    def _class_factors(self, classes: Array, codes: Array) -> Array | None:
+        if self.class_weight is None:
+            return None
+        return np.asarray(compute_class_weight(self.class_weight, classes=classes, y=classes[codes]), dtype=np.float64)
+
+    def _make_problem(self, table: Table, classes: Array, codes: Array, weights: Array) -> Problem:
+        features = make_features(
+            table,
+            categorical_features=self.categorical_features,
+            thresholds=self.thresholds,
+            weights=weights,
+            binner=bin_numeric,
+        )
+        return Problem.from_labels(
+            features,
+            codes,
+            weights,
+            labels=classes.tolist(),
+            regularization=self.regularization,
+            max_depth=self.max_depth,
+            max_leaves=self.max_leaves,
+            min_samples_leaf=self.min_samples_leaf,
+            min_weight_leaf=self.min_weight_leaf,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,161 @@
+"""The whole front of leaves against loss.
+
+For fixed constraints let L(h) be the least loss of a tree with h leaves. The least of L(h) + λ·h over h, as a function
+of λ, is decided by the lower convex hull of the points (h, L(h)): each corner of the hull is the optimum of an interval
+of λ, and the ends of the interval are the slopes to its neighbours. This room walks the hull: the lone leaf is its
+corner for large λ, the tree of λ = 0 its other end, and solving at the slope between two known corners either finds a
+tree below their line, a new point of the hull, or proves that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, overload
+
+from certree.certify import confirm
+from certree.features import make_features
+from certree.problem import Problem
+from certree.solution import Solution
+from certree.solver import Limits, bin_numeric, solve
+from certree.tree import Tree
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """One optimal tree and the λ for which it is optimal."""
+
+    regularization_low: float
+    regularization_high: float
+    """inf for the lone leaf."""
+    tree: Tree
+    loss: float
+    leaves: int
+    status: str
+    """"optimal", or why the search for this tree ended before it was proved best."""
+    solution: Solution
+
+
+@dataclass(frozen=True)
+class RegularizationPath(Sequence[PathPoint]):
+    """The points of the front, from the lone leaf to the tree of λ = 0."""
+
+    points: tuple[PathPoint, ...]
+    is_complete: bool
+    """Whether the searches between the points were all carried to their end, so that no point can be missing."""
+
+    @overload
+    def __getitem__(self, index: int) -> PathPoint: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[PathPoint, ...]: ...
+    def __getitem__(self, index: int | slice) -> PathPoint | tuple[PathPoint, ...]:
+        return self.points[index]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[PathPoint]:
+        return iter(self.points)
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether every point is proved and none is missing."""
+        return self.is_complete and all(point.status == "optimal" for point in self.points)
+
+    def at(self, regularization: float) -> PathPoint:
+        """The optimum of one λ; where two trees tie, the smaller one."""
+        if not regularization >= 0:
+            raise ValueError(f"regularization must be at least 0, not {regularization!r}")
+        return next(point for point in self.points if point.regularization_low <= regularization)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The front as plain rows, for a frame or a CSV file."""
+        return [
+            {
+                "regularization_low": point.regularization_low,
+                "regularization_high": point.regularization_high,
+                "leaves": point.leaves,
+                "depth": point.tree.depth,
+                "loss": point.loss,
+                "status": point.status,
+            }
+            for point in self.points
+        ]
+
+
+def regularization_path(
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    max_depth: int | None = 3,
+    max_leaves: int | None = None,
+    min_samples_leaf: int = 1,
+    min_weight_leaf: float = 0.0,
+    thresholds: str | int = "all",
+    categorical_features: Any = "auto",
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    n_threads: int = 1,
+    verbose: int = 0,
+) -> RegularizationPath:
+    """All optimal trees of a weighted table, over every λ from 0 to infinity.
+
+    The limits hold for each solve; a point whose solve they ended says so in its status.
+    """
+    features = make_features(X, categorical_features=categorical_features, thresholds=thresholds, binner=bin_numeric)
+    problem = Problem.from_labels(
+        features,
+        y,
+        sample_weight,
+        regularization=0.0,
+        max_depth=max_depth,
+        max_leaves=max_leaves,
+        min_samples_leaf=min_samples_leaf,
+        min_weight_leaf=min_weight_leaf,
+    )
+    return trace_path(problem, Limits(time_limit, memory_limit, n_threads), verbose=verbose)
+
+
+def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int = 0) -> RegularizationPath:
+    """The front of a problem; its own λ does not matter."""
+
+    is_complete = True
+
+    def answer(target: Problem) -> Solution:
+        nonlocal is_complete
+        solution = solve(target, limits, verbose=verbose)
+        confirm(target, solution)
+        is_complete = is_complete and solution.is_optimal
+        return solution
+
+    def between(small: Solution, large: Solution) -> list[Solution]:
+        """The corners strictly between two known ones, by leaves."""
+        slope = _slope(small, large)
+        found = answer(problem.with_regularization(slope))
+        on_line = small.loss + slope * small.tree.n_leaves
+        # Below the line by more than rounding, or else what was found is one of the ends or ties with them.
+        if not found.upper < on_line - 2 * found.rounding - 1e-15 * on_line:
+            return []
+        return [*between(small, found), found, *between(found, large)]
+
+    lone_leaf = answer(replace(problem, regularization=0.0, max_depth=0))
+    end = answer(problem.with_regularization(0.0))
+    corners = [lone_leaf]
+    if end.loss < lone_leaf.loss and end.tree.n_leaves > 1:
+        corners += [*between(lone_leaf, end), end]
+        # At λ = 0 leaves cost nothing, so the last tree may carry idle ones; a smaller tree of its loss replaces it.
+        while len(corners) > 1 and not corners[-1].loss < corners[-2].loss:
+            corners.pop()
+    slopes = [_slope(small, large) for small, large in pairwise(corners)]
+    points = [
+        PathPoint(low, high, corner.tree, corner.loss, corner.tree.n_leaves, corner.status, corner)
+        for corner, low, high in zip(corners, [*slopes, 0.0], [float("inf"), *slopes], strict=True)
+    ]
+    return RegularizationPath(tuple(points), is_complete)
+
+
+def _slope(small: Solution, large: Solution) -> float:
+    """The λ at which two trees cost the same."""
+    return (small.loss - large.loss) / (large.tree.n_leaves - small.tree.n_leaves)

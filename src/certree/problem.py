@@ -1,0 +1,304 @@
+"""The problem: what is minimised, over which trees, on which rows.
+
+    minimise   R(t) = (1/Z) · Σ_i C[i, t(x_i)] + λ · leaves(t)
+    over trees t of at most `max_depth` and `max_leaves`, each of whose leaves holds at least `min_samples_leaf` rows,
+    `min_weight_leaf` of weight and, where rows have arms, `min_samples_arm` rows of every arm.
+
+A lone leaf is always allowed, so every problem has an answer. This room promises that a Problem is valid: whatever is
+wrong with labels, weights, costs or constraints has been said before it exists. Rows of weight zero are not in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certree.features import Features, make_features
+from certree.tree import Tree, Value, plain_value
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem:
+    """A valid problem; made by `from_labels`, `from_costs` or `from_rewards`. Its arrays are read-only."""
+
+    features: Features
+    labels: tuple[Value, ...]
+    weights: Array
+    """float64, one a row, all positive."""
+    y: Array | None = None
+    """int32, one a row: its label, as an index into `labels`. C[i, k] is then the weight where k is another label."""
+    costs: Array | None = None
+    """float64, rows × labels, not negative, already multiplied by the weights. One of `y` and `costs` is set."""
+    normaliser: float
+    """Z."""
+
+    regularization: float = 0.0
+    """λ."""
+    max_depth: int | None = None
+    max_leaves: int | None = None
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    arms: Array | None = None
+    """int32, one a row."""
+    n_arms: int = 0
+    min_samples_arm: int = 0
+    n_rows_given: int = 0
+    """Rows before those of weight zero were left out."""
+
+    def __post_init__(self) -> None:
+        _check_number("regularization", self.regularization, 0.0)
+        _check_number("min_weight_leaf", self.min_weight_leaf, 0.0)
+        _check_count("max_depth", self.max_depth, 0, optional=True)
+        _check_count("max_leaves", self.max_leaves, 1, optional=True)
+        _check_count("min_samples_leaf", self.min_samples_leaf, 1)
+        _check_count("min_samples_arm", self.min_samples_arm, 0)
+        if self.max_depth is None and self.max_leaves is None and self.regularization == 0:
+            raise ValueError("max_depth=None needs regularization > 0 or max_leaves: nothing else limits the tree")
+        if self.min_samples_arm > 0 and self.arms is None:
+            raise ValueError("min_samples_arm needs the arm of every row")
+        for name in ("weights", "y", "costs", "arms"):
+            value = getattr(self, name)
+            if value is not None:
+                value = value.view()
+                value.flags.writeable = False
+                object.__setattr__(self, name, value)
+
+    # Making one -----------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_labels(
+        cls, X: Any, y: Any, weights: Any = None, *, labels: Sequence[Any] | None = None, **settings: Any
+    ) -> Problem:
+        """Weighted classification: the cost of a wrong label is the row's weight, Z is the sum of the weights.
+
+        `X` is a table or its Features. With `labels`, `y` holds indices into it. `settings` are λ and the constraints.
+        """
+        features = _read_features(X)
+        if labels is None:
+            distinct, codes = np.unique(np.asarray(y), return_inverse=True)
+            labels = distinct.tolist()
+        else:
+            codes = np.asarray(y)
+        if codes.shape != (features.n_rows,):
+            raise ValueError(f"y has shape {codes.shape}, but X has {features.n_rows} rows")
+        weights = check_weights(weights, features.n_rows)
+        features, kept, (codes, weights, arms) = _without_zeros(
+            features, weights, codes, weights, settings.pop("arms", None)
+        )
+        return cls(
+            features=features,
+            labels=tuple(map(plain_value, labels)),
+            weights=weights,
+            y=np.ascontiguousarray(codes, dtype=np.int32),
+            normaliser=math.fsum(weights),
+            n_rows_given=kept,
+            **_read_arms(arms, features.n_rows),
+            **settings,
+        )
+
+    @classmethod
+    def from_costs(
+        cls, X: Any, costs: Any, weights: Any = None, *, labels: Sequence[Any] | None = None, **settings: Any
+    ) -> Problem:
+        """Cost-sensitive labels: `costs` (rows × labels, not negative) as given, times the weights; Z their sum."""
+        features = _read_features(X)
+        costs = _read_matrix("costs", costs, features.n_rows)
+        if (costs < 0).any():
+            row, label = np.argwhere(costs < 0)[0]
+            raise ValueError(f"costs must not be negative: row {row}, label {label} has {costs[row, label]}")
+        if labels is None:
+            labels = range(costs.shape[1])
+        if len(labels) != costs.shape[1]:
+            raise ValueError(f"costs has {costs.shape[1]} columns, but there are {len(labels)} labels")
+        weights = check_weights(weights, features.n_rows)
+        features, kept, (costs, weights, arms) = _without_zeros(
+            features, weights, costs, weights, settings.pop("arms", None)
+        )
+        return cls(
+            features=features,
+            labels=tuple(map(plain_value, labels)),
+            weights=weights,
+            costs=np.ascontiguousarray(costs * weights[:, None]),
+            normaliser=math.fsum(weights),
+            n_rows_given=kept,
+            **_read_arms(arms, features.n_rows),
+            **settings,
+        )
+
+    @classmethod
+    def from_rewards(
+        cls, X: Any, rewards: Any, weights: Any = None, *, labels: Sequence[Any] | None = None, **settings: Any
+    ) -> Problem:
+        """A policy: a label's cost is what its reward falls short of the row's best, so that the least cost is the
+        greatest mean reward."""
+        features = _read_features(X)
+        rewards = _read_matrix("rewards", rewards, features.n_rows)
+        costs = rewards.max(axis=1, keepdims=True) - rewards
+        return cls.from_costs(features, costs, weights, labels=labels, **settings)
+
+    def with_regularization(self, regularization: float) -> Problem:
+        """The same problem at another λ."""
+        return replace(self, regularization=regularization)
+
+    # Reading it -----------------------------------------------------------------------------------------------------
+
+    @property
+    def n_rows(self) -> int:
+        return self.features.n_rows
+
+    @property
+    def has_room_to_split(self) -> bool:
+        """Whether a split might meet the constraints. Where all rows together fall short, no part of them can."""
+        if self.max_depth == 0 or self.max_leaves == 1 or self.n_rows < 2 * self.min_samples_leaf:
+            return False
+        if self.arms is not None and self.min_samples_arm > 0:
+            rows_of_arms = np.bincount(self.arms, minlength=self.n_arms)
+            if rows_of_arms.min() < 2 * self.min_samples_arm:
+                return False
+        return len(self.features.axes) > 0 and math.fsum(self.weights) >= self.min_weight_leaf
+
+    def weigh(self, tree: Tree) -> Tree:
+        """The tree with the rows, weight and costs of this problem at its nodes and the best label for each.
+
+        The rows find their leaves by their raw values. Of equally good labels the first is taken.
+        """
+        leaf = tree.apply(self.features.table)
+        n_nodes, n_labels = tree.n_nodes, len(self.labels)
+        rows: Array = np.bincount(leaf, minlength=n_nodes)
+        weight: Array = np.bincount(leaf, self.weights, minlength=n_nodes)
+        label_weights: Array | None = None
+        costs: Array
+        if self.y is not None:
+            cells = leaf.astype(np.int64) * n_labels + self.y
+            label_weights = np.bincount(cells, self.weights, minlength=n_nodes * n_labels).reshape(n_nodes, n_labels)
+        else:
+            assert self.costs is not None
+            costs = np.stack([np.bincount(leaf, column, minlength=n_nodes) for column in self.costs.T], axis=1)
+        for node in np.flatnonzero(tree.column >= 0)[::-1]:
+            for amounts in (rows, weight, costs if label_weights is None else label_weights):
+                amounts[node] = amounts[tree.left[node]] + amounts[tree.right[node]]
+        if label_weights is not None:
+            # Summing the other labels, not subtracting this one, keeps small amounts exact beside large ones.
+            costs = label_weights @ (1.0 - np.eye(n_labels))
+        return replace(
+            tree, label=np.argmin(costs, axis=1), rows=rows, weight=weight, costs=costs, label_weights=label_weights
+        )
+
+    def lone_leaf(self) -> Tree:
+        """The best tree of depth 0."""
+        return self.make_tree([-1], [np.nan], [-1], [False], [-1], [-1])
+
+    def make_tree(
+        self,
+        column: Sequence[int],
+        threshold: Sequence[float],
+        category: Sequence[int],
+        missing_left: Sequence[bool],
+        left: Sequence[int],
+        right: Sequence[int],
+    ) -> Tree:
+        """The weighed tree of these tests."""
+        n_nodes = len(column)
+        bare = Tree(
+            columns=self.features.columns,
+            labels=self.labels,
+            column=np.array(column),
+            threshold=np.array(threshold),
+            category=np.array(category),
+            missing_left=np.array(missing_left),
+            left=np.array(left),
+            right=np.array(right),
+            label=np.zeros(n_nodes),
+            rows=np.zeros(n_nodes),
+            weight=np.zeros(n_nodes),
+            costs=np.zeros((n_nodes, len(self.labels))),
+        )
+        return self.weigh(bare)
+
+
+# What may be wrong --------------------------------------------------------------------------------------------------
+
+
+def check_weights(given: Any, n_rows: int) -> Array:
+    """Weights as float64, ones by default; an error names the row that is wrong."""
+    if given is None:
+        return np.ones(n_rows)
+    weights: Array
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must be one-dimensional, not of shape {weights.shape}")
+    if len(weights) != n_rows:
+        raise ValueError(f"sample_weight has {len(weights)} entries, but X has {n_rows} rows")
+    # One pass for the usual case; NaN fails every comparison.
+    if not (weights.min() >= 0 and weights.max() < np.inf):
+        for is_wrong, what in ((np.isnan(weights), "NaN"), (weights < 0, "negative"), (np.isinf(weights), "infinite")):
+            if is_wrong.any():
+                raise ValueError(f"sample_weight is {what} in row {int(np.argmax(is_wrong))}")
+    total = weights.sum()
+    if not total > 0:
+        raise ValueError("sample_weight is zero in every row")
+    if not total < np.inf:
+        raise ValueError("sample_weight is too large: its sum is infinite")
+    return weights
+
+
+def _check_number(name: str, value: Any, least: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, not {value!r}")
+    if not (math.isfinite(value) and float(value) >= least):
+        raise ValueError(f"{name} must be a finite number of at least {least:g}, not {value!r}")
+
+
+def _check_count(name: str, value: Any, least: int, *, optional: bool = False) -> None:
+    if value is None and optional:
+        return
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(f"{name} must be an integer{' or None' if optional else ''}, not {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, not {value!r}")
+
+
+def _read_features(X: Any) -> Features:
+    return X if isinstance(X, Features) else make_features(X)
+
+
+def _read_matrix(name: str, given: Any, n_rows: int) -> Array:
+    matrix: Array = np.asarray(given, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != n_rows or matrix.shape[1] == 0:
+        raise ValueError(f"{name} must be {n_rows} rows × labels, not of shape {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        row, label = np.argwhere(~np.isfinite(matrix))[0]
+        raise ValueError(f"{name} must be finite: row {row}, label {label} has {matrix[row, label]}")
+    return matrix
+
+
+def _read_arms(arms: Any, n_rows: int) -> dict[str, Any]:
+    if arms is None:
+        return {}
+    arms = np.asarray(arms)
+    if arms.shape != (n_rows,):
+        raise ValueError(f"arms has shape {arms.shape}, but X has {n_rows} rows")
+    distinct, codes = np.unique(arms, return_inverse=True)
+    return {"arms": codes.astype(np.int32), "n_arms": len(distinct)}
+
+
+def _without_zeros(features: Features, weights: Array, *others: Any) -> tuple[Features, int, list[Any]]:
+    """Everything without the rows of weight zero, and how many rows there were."""
+    keep = weights > 0
+    if keep.all():
+        return features, len(weights), list(others)
+    kept = [None if other is None else np.asarray(other)[keep] for other in others]
+    return features.take(keep, weights[keep]), len(weights), kept

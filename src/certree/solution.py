@@ -1,0 +1,138 @@
+"""The answer: a tree, what it costs, what no tree can beat, and why the search ended.
+
+This room promises that a Solution judges itself from the problem and never on the engine's word: loss and objective
+are sums over the raw rows, and an engine that claimed something else is an error, not an answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from certree.problem import Problem
+from certree.tree import Tree
+
+FORMAT = "certree.certificate"
+VERSION = 1
+STATUSES = ("optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted")
+
+
+class CertificateError(RuntimeError):
+    """The engine's claim and the raw data disagree by more than rounding explains: a bug, please report it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What `solve` found. lower <= the least objective of any tree <= upper, up to `rounding`."""
+
+    tree: Tree
+    loss: float
+    """(1/Z) · Σ cost, without the penalty."""
+    upper: float
+    """The objective of `tree`: loss + λ · leaves."""
+    lower: float
+    status: str
+    """One of STATUSES. "optimal" is lower == upper."""
+    rounding: float
+    """How far fixed-point amounts may have moved an objective inside the engine."""
+    statistics: Mapping[str, Any] = field(repr=False)
+    certificate: Mapping[str, Any] = field(repr=False)
+    """All of this and the problem's settings as plain data."""
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def is_optimal(self) -> bool:
+        return self.status == "optimal"
+
+
+def measure_loss(problem: Problem, tree: Tree) -> float:
+    """(1/Z) · Σ cost of a weighed tree, from the leaves' sums."""
+    return math.fsum(tree.costs[leaf, tree.label[leaf]] for leaf in tree.leaves) / problem.normaliser
+
+
+def float_slack(problem: Problem, objective: float) -> float:
+    """What adding n floats may move an objective that Python computes, in units of R."""
+    return float(np.finfo(float).eps) * (problem.n_rows + 8) * max(objective, float(np.finfo(float).tiny))
+
+
+def judge(
+    problem: Problem,
+    tree: Tree,
+    *,
+    claimed: float,
+    lower: float,
+    status: str,
+    rounding: float,
+    statistics: Mapping[str, Any],
+    limits: Mapping[str, Any],
+    version: str,
+) -> Solution:
+    """A Solution of a weighed tree, after comparing what the engine claimed with what the data say."""
+    loss = measure_loss(problem, tree)
+    upper = loss + problem.regularization * tree.n_leaves
+    if abs(upper - claimed) > rounding + float_slack(problem, upper):
+        raise CertificateError(
+            f"the engine claims an objective of {claimed!r}, the data say {upper!r}; rounding allows {rounding!r}"
+        )
+    lower = upper if status == "optimal" else min(max(lower - rounding, 0.0), upper)
+    certificate = make_certificate(
+        problem, tree, loss, upper, lower, status, rounding, statistics=statistics, limits=limits, version=version
+    )
+    return Solution(tree, loss, upper, lower, status, rounding, dict(statistics), certificate)
+
+
+def make_certificate(
+    problem: Problem,
+    tree: Tree,
+    loss: float,
+    upper: float,
+    lower: float,
+    status: str,
+    rounding: float,
+    *,
+    statistics: Mapping[str, Any],
+    limits: Mapping[str, Any],
+    version: str,
+) -> dict[str, Any]:
+    """What was proved, about which problem, as plain data ready for JSON."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "certree": version,
+        "status": status,
+        "objective": upper,
+        "loss": loss,
+        "leaves": tree.n_leaves,
+        "depth": tree.depth,
+        "lower_bound": lower,
+        "gap": upper - lower,
+        "rounding": rounding,
+        "regularization": float(problem.regularization),
+        "constraints": {
+            "max_depth": None if problem.max_depth is None else int(problem.max_depth),
+            "max_leaves": None if problem.max_leaves is None else int(problem.max_leaves),
+            "min_samples_leaf": int(problem.min_samples_leaf),
+            "min_weight_leaf": float(problem.min_weight_leaf),
+            "min_samples_arm": int(problem.min_samples_arm),
+        },
+        "sizes": {
+            "rows": problem.n_rows_given or problem.n_rows,
+            "rows_weighted": problem.n_rows,
+            "merged_rows": int(statistics.get("merged_rows", problem.n_rows)),
+            "columns": len(problem.features.columns),
+            "axes": len(problem.features.axes),
+            "tests": problem.features.n_tests,
+            "distinct_tests": int(statistics.get("tests", problem.features.n_tests)),
+            "labels": len(problem.labels),
+        },
+        "thresholds": problem.features.thresholds,
+        "weight": problem.normaliser,
+        "limits": dict(limits),
+    }

@@ -1,0 +1,182 @@
+"""The door to the engine: solve(problem, limits) → Solution.
+
+The only room that imports the native module. It promises that what comes back is plain Python (no C++ object survives
+the call), that a limit or Ctrl-C is a status and not an exception, and that a second Ctrl-C is an exception after all.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm.auto import tqdm
+
+from certree import _engine
+from certree.features import LEAF, ColumnTest
+from certree.problem import Problem
+from certree.solution import Solution, judge, measure_loss
+from certree.tree import Tree
+
+Array = NDArray[Any]
+Progress = Callable[[float, float, float], None]
+
+PACKAGE_VERSION = version("certree")
+SWITCHES: dict[str, int] = dict(_engine.SWITCHES)
+"""The engine's bounds, kernels and caches by name. Each may be switched off without changing the optimum."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the search may use. None is no limit; a reached limit ends it with the best tree so far and a true bound."""
+
+    time_limit: float | None = None
+    """Seconds."""
+    memory_limit: int | None = None
+    """Bytes."""
+    n_threads: int = 1
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not self.time_limit >= 0:
+            raise ValueError(f"time_limit must be a number of seconds of at least 0, not {self.time_limit!r}")
+        if self.memory_limit is not None and not self.memory_limit > 0:
+            raise ValueError(f"memory_limit must be a positive number of bytes, not {self.memory_limit!r}")
+        if self.n_threads < 1:
+            raise ValueError(f"n_threads must be at least 1, not {self.n_threads!r}")
+
+
+class SearchInterrupted(UserWarning):
+    """Ctrl-C ended a search early; the answer is the best tree so far."""
+
+
+def bin_numeric(values: Array) -> tuple[Array, Array]:
+    """The engine's binner; see `features.bin_numeric` for what it promises."""
+    codes, distinct = _engine.bin_numeric(values)
+    return codes, distinct
+
+
+def solve(
+    problem: Problem,
+    limits: Limits | None = None,
+    *,
+    verbose: int = 0,
+    reference_costs: Array | None = None,
+    switched_off: Iterable[str] = (),
+) -> Solution:
+    """The certified best tree of a problem, or the best one that the limits allow.
+
+    `reference_costs` (one a row: what a reference model's prediction costs there) turns lower-bound guesses on.
+    `switched_off` names entries of SWITCHES; it exists for tests.
+    """
+    limits = limits or Limits()
+    if not problem.has_room_to_split:
+        return _answer_lone_leaf(problem, limits)
+    with _progress_bar(verbose) as show:
+        found = _engine.solve(
+            codes=problem.features.codes,
+            sizes=np.array([axis.size for axis in problem.features.axes], dtype=np.int32),
+            categorical=np.array([axis.is_categorical for axis in problem.features.axes], dtype=np.uint8),
+            labels=problem.y,
+            weights=problem.weights,
+            costs=problem.costs,
+            n_labels=len(problem.labels),
+            normaliser=problem.normaliser,
+            regularization=float(problem.regularization),
+            max_depth=-1 if problem.max_depth is None else int(problem.max_depth),
+            max_leaves=0 if problem.max_leaves is None else int(problem.max_leaves),
+            min_samples_leaf=int(problem.min_samples_leaf),
+            min_weight_leaf=float(problem.min_weight_leaf),
+            arms=problem.arms,
+            n_arms=problem.n_arms,
+            min_samples_arm=int(problem.min_samples_arm),
+            reference_costs=reference_costs,
+            time_limit=math.inf if limits.time_limit is None else float(limits.time_limit),
+            memory_limit=0 if limits.memory_limit is None else int(limits.memory_limit),
+            n_threads=int(limits.n_threads),
+            switches=sum(SWITCHES[name] for name in set(switched_off)),
+            progress=show,
+        )
+    solution = judge(
+        problem,
+        _read_tree(problem, found),
+        claimed=found["upper"],
+        lower=found["lower"],
+        status=found["status"],
+        rounding=found["rounding"],
+        statistics=dict(found["statistics"]),
+        limits=asdict(limits),
+        version=PACKAGE_VERSION,
+    )
+    if solution.status == "interrupted":
+        warnings.warn(
+            f"interrupted: the best tree so far has objective {solution.upper:.6g}, "
+            f"and no tree is below {solution.lower:.6g}",
+            SearchInterrupted,
+            stacklevel=2,
+        )
+    return solution
+
+
+def _answer_lone_leaf(problem: Problem, limits: Limits) -> Solution:
+    """The only tree there is."""
+    tree = problem.lone_leaf()
+    return judge(
+        problem,
+        tree,
+        claimed=measure_loss(problem, tree) + problem.regularization,
+        lower=0.0,
+        status="optimal",
+        rounding=0.0,
+        statistics={"merged_rows": problem.n_rows, "tests": 0, "subproblems": 0},
+        limits=asdict(limits),
+        version=PACKAGE_VERSION,
+    )
+
+
+def _read_tree(problem: Problem, found: dict[str, Any]) -> Tree:
+    """The engine's nodes as tests on columns, parents before children, left before right."""
+    axis, code, left, right = (found[name].tolist() for name in ("axis", "code", "left", "right"))
+    tests: list[ColumnTest] = []
+    children: list[tuple[int, int]] = []
+
+    def add(node: int) -> int:
+        place = len(tests)
+        is_leaf = axis[node] < 0
+        tests.append(LEAF if is_leaf else problem.features.test(axis[node], code[node]))
+        children.append((-1, -1))
+        if not is_leaf:
+            holds, fails = (right, left) if tests[place].is_swapped else (left, right)
+            first = add(holds[node])
+            children[place] = (first, add(fails[node]))
+        return place
+
+    add(0)
+    return problem.make_tree(
+        [test.column for test in tests],
+        [test.threshold for test in tests],
+        [test.category for test in tests],
+        [test.missing_left for test in tests],
+        [pair[0] for pair in children],
+        [pair[1] for pair in children],
+    )
+
+
+@contextmanager
+def _progress_bar(verbose: int) -> Iterator[Progress | None]:
+    """A bar that fills as the lower bound nears the objective; nothing where `verbose` is 0."""
+    if not verbose:
+        yield None
+        return
+    with tqdm(total=1.0, bar_format="{elapsed} |{bar:24}| {desc}", leave=True) as bar:
+
+        def show(_elapsed: float, upper: float, lower: float) -> None:
+            bar.n = 1.0 if upper <= lower else max(lower, 0.0) / upper
+            bar.set_description_str(f"objective {upper:.6g}  lower bound {lower:.6g}  gap {upper - lower:.3g}")
+
+        yield show
