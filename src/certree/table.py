@@ -44,6 +44,11 @@ class Table:
     def n_columns(self) -> int:
         return len(self.columns)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, where scikit-learn looks for them."""
+        return self.n_rows, self.n_columns
+
 
 def default_names(n_columns: int) -> tuple[str, ...]:
     """Names for the columns of a table that has none, as scikit-learn makes them."""
