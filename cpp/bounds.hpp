@@ -1,0 +1,59 @@
+// Every lower bound of the search, as a pure function under its inequality, its proof and its conditions.
+//
+// Notation: opt(S) is the least cost (with λ a leaf) of a tree of the depth at hand on the row set S; costs are >= 0;
+// D(A) is the sum over rows of A of the largest cost of the row. Tests: tests/test_oracle.py switches each bound off;
+// cpp/test_bounds.cpp checks each inequality against enumeration.
+//
+// Conditions: a minimum a leaf (rows, weight, rows of an arm) breaks Monotone, Difference, Interval and Similarity,
+// because restricting a tree to a subset may leave a leaf with too few rows. A limit on the number of leaves does not.
+#pragma once
+
+#include <algorithm>
+
+#include "types.hpp"
+
+namespace certree::bounds {
+
+// Leaf: a tree with a split has at least two leaves, so it costs at least 2λ.
+// Proof: costs are non-negative and every leaf pays λ. Conditions: none.
+inline Amount split(Amount penalty) {
+    return 2 * penalty;
+}
+
+// Depth: a tree deeper than d has at least d + 2 leaves, so it costs at least (d + 2) λ.
+// Proof: a path of d + 1 splits has d + 1 siblings hanging off it and its own leaf. Conditions: none.
+inline Amount deeper_than(int depth, Amount penalty) {
+    return static_cast<Amount>(depth + 2) * penalty;
+}
+
+// Monotone: S ⊂ S' ⇒ opt(S) >= ... is read the other way round: opt(S') >= opt(S).
+// Proof: the best tree of S' restricted to S costs no more on S, since the costs of S' \ S are >= 0.
+inline Amount superset(Amount lower_of_subset) {
+    return lower_of_subset;
+}
+
+// Difference: S ⊂ S' ⇒ opt(S) >= opt(S') − D(S' \ S).
+// Proof: the best tree of S, used on S', pays at most D(S' \ S) more; so opt(S') <= opt(S) + D(S' \ S).
+inline Amount subset(Amount lower_of_superset, Amount largest_cost_of_rest) {
+    return lower_of_superset - largest_cost_of_rest;
+}
+
+// Similarity: for any two sets, opt(S) >= opt(S') − D(S' \ S).
+// Proof: opt(S) >= opt(S ∩ S') (Monotone) >= opt(S') − D(S' \ S) (Difference).
+inline Amount similar(Amount lower_of_other, Amount largest_cost_only_in_other) {
+    return lower_of_other - largest_cost_only_in_other;
+}
+
+// Interval: for thresholds t1 < t < t2 of one ordered axis with sides L and R,
+//   v(t) >= max(opt L(t1), opt L(t2) − D(t..t2)) + max(opt R(t2), opt R(t1) − D(t1..t)).
+// Proof: L(t1) ⊂ L(t) ⊂ L(t2) and R(t2) ⊂ R(t) ⊂ R(t1); Monotone and Difference on each side.
+struct Sides {
+    Amount left = 0;
+    Amount right = 0;
+};
+inline Sides interval(const Sides& below, const Sides& above, Amount between_below_and_t, Amount between_t_and_above) {
+    return {std::max(superset(below.left), subset(above.left, between_t_and_above)),
+            std::max(superset(above.right), subset(below.right, between_below_and_t))};
+}
+
+} // namespace certree::bounds

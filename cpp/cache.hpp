@@ -1,0 +1,84 @@
+// What is known of a subproblem, by row set and depth. The engine's only hash table; bounded, so it forgets and never fails.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "outcome.hpp"
+
+namespace certree {
+
+class Cache {
+public:
+    struct Known {
+        Amount lower = 0;
+        Amount relaxed = 0;
+        Amount budget = 0;          // entries below the budget they were solved with are exact
+        std::vector<Amount> value;
+        std::vector<NodePtr> tree;
+        int closed_depth = -1;
+    };
+
+    explicit Cache(std::size_t memory_bytes) : most_entries_(memory_bytes / bytes_an_entry / n_shards) {}
+
+    std::optional<Known> find(const SetKey& key, int depth) const {
+        const Shard& shard = shard_of(key);
+        const std::lock_guard lock(shard.mutex);
+        const auto at = shard.entries.find({key, depth});
+        return at == shard.entries.end() ? std::nullopt : std::optional<Known>(at->second);
+    }
+
+    // A full shard forgets everything it knew: rare, and no order of use has to be kept.
+    void store(const SetKey& key, int depth, Known known) {
+        if (most_entries_ == 0) {
+            return;
+        }
+        Shard& shard = shard_of(key);
+        const std::lock_guard lock(shard.mutex);
+        if (shard.entries.size() >= most_entries_) {
+            n_forgotten_ += static_cast<std::int64_t>(shard.entries.size());
+            shard.entries.clear();
+        }
+        shard.entries.insert_or_assign({key, depth}, std::move(known));
+    }
+
+    std::int64_t size() const {
+        std::int64_t n = 0;
+        for (const Shard& shard : shards_) {
+            const std::lock_guard lock(shard.mutex);
+            n += static_cast<std::int64_t>(shard.entries.size());
+        }
+        return n;
+    }
+    std::int64_t n_forgotten() const { return n_forgotten_; }
+
+private:
+    struct Place {
+        SetKey key;
+        int depth;
+        bool operator==(const Place&) const = default;
+    };
+    struct PlaceHash {
+        std::size_t operator()(const Place& place) const {
+            return static_cast<std::size_t>(place.key.low ^ (static_cast<std::uint64_t>(place.depth) * 0x9e3779b97f4a7c15ULL));
+        }
+    };
+    struct Shard {
+        mutable std::mutex mutex;
+        std::unordered_map<Place, Known, PlaceHash> entries;
+    };
+    static constexpr std::size_t n_shards = 16;
+    static constexpr std::size_t bytes_an_entry = 768;  // the entry, its vectors, its share of small trees, the table
+
+    const Shard& shard_of(const SetKey& key) const { return shards_[key.high % n_shards]; }
+    Shard& shard_of(const SetKey& key) { return shards_[key.high % n_shards]; }
+
+    std::size_t most_entries_;
+    std::atomic<std::int64_t> n_forgotten_{0};
+    std::array<Shard, n_shards> shards_;
+};
+
+} // namespace certree

@@ -1,0 +1,43 @@
+// When to stop: a deadline, an interrupt, and the switches. Read by every worker, written by the caller's thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace certree {
+
+class Control {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    explicit Control(double seconds, std::uint32_t switches)
+        : switches_(switches), has_deadline_(seconds < 1e9),
+          deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(has_deadline_ ? seconds : 0.0))) {}
+
+    // Asked often: one relaxed load, and the clock where there is a deadline.
+    bool should_stop() const {
+        if (stop_.load(std::memory_order_relaxed)) {
+            return true;
+        }
+        if (has_deadline_ && Clock::now() >= deadline_) {
+            is_late_.store(true, std::memory_order_relaxed);
+            stop_.store(true, std::memory_order_relaxed);
+            return true;
+        }
+        return false;
+    }
+    void interrupt() const { stop_.store(true, std::memory_order_relaxed); }
+    bool is_late() const { return is_late_.load(std::memory_order_relaxed); }
+    bool is_off(std::uint32_t which) const { return (switches_ & which) != 0; }
+    std::uint32_t switches() const { return switches_; }
+
+private:
+    std::uint32_t switches_;
+    bool has_deadline_;
+    Clock::time_point deadline_;
+    mutable std::atomic<bool> stop_{false};
+    mutable std::atomic<bool> is_late_{false};
+};
+
+} // namespace certree

@@ -1,0 +1,145 @@
+// The kernels for x86-64 with AVX2: eight tests at a time, extremes in registers. Compiled with the instructions this file
+// needs and called only where the processor has them.
+#include "kernels.hpp"
+
+#if defined(__AVX2__)
+
+#include <immintrin.h>
+
+namespace certree {
+
+namespace {
+
+using Vector = __m256i;
+
+inline Vector load(const std::int32_t* at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+}
+inline void store(std::int32_t* at, Vector value) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), value);
+}
+
+inline std::int32_t largest(Vector v) {
+    __m128i x = _mm_max_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0b01001110));
+    x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0b10110001));
+    return _mm_cvtsi128_si32(x);
+}
+inline std::int32_t smallest(Vector v) {
+    __m128i x = _mm_min_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    x = _mm_min_epi32(x, _mm_shuffle_epi32(x, 0b01001110));
+    x = _mm_min_epi32(x, _mm_shuffle_epi32(x, 0b10110001));
+    return _mm_cvtsi128_si32(x);
+}
+
+// The extremes of four vectors at once: one result a lane.
+template <class Merge>
+inline __m128i reduce_four(Vector a, Vector b, Vector c, Vector d, Merge merge) {
+    const Vector ab = merge(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+    const Vector cd = merge(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+    const Vector abcd = merge(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
+    return _mm256_castsi256_si128(merge(abcd, _mm256_permute2x128_si256(abcd, abcd, 1)));
+}
+
+template <bool is_sum>
+inline void quadrants_of(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
+                         const std::int32_t* rest_of_first, std::int32_t n, Extremes& extremes) {
+    Vector high0 = _mm256_set1_epi32(extremes.high[0]);
+    Vector high1 = _mm256_set1_epi32(extremes.high[1]);
+    Vector high2 = _mm256_set1_epi32(extremes.high[2]);
+    Vector high3 = _mm256_set1_epi32(extremes.high[3]);
+    Vector low0 = _mm256_set1_epi32(extremes.low[0]);
+    Vector low1 = _mm256_set1_epi32(extremes.low[1]);
+    Vector low2 = _mm256_set1_epi32(extremes.low[2]);
+    Vector low3 = _mm256_set1_epi32(extremes.low[3]);
+    for (std::int32_t t = 0; t < n; t += 8) {
+        Vector both = load(line + t);
+        if constexpr (is_sum) {
+            both = _mm256_add_epi32(both, load(slab + t));
+            store(slab + t, both);
+        }
+        const Vector first_only = _mm256_sub_epi32(load(first + t), both);
+        const Vector second_only = _mm256_sub_epi32(load(second + t), both);
+        const Vector neither = _mm256_sub_epi32(load(rest_of_first + t), second_only);
+        high0 = _mm256_max_epi32(high0, both);
+        low0 = _mm256_min_epi32(low0, both);
+        high1 = _mm256_max_epi32(high1, first_only);
+        low1 = _mm256_min_epi32(low1, first_only);
+        high2 = _mm256_max_epi32(high2, second_only);
+        low2 = _mm256_min_epi32(low2, second_only);
+        high3 = _mm256_max_epi32(high3, neither);
+        low3 = _mm256_min_epi32(low3, neither);
+    }
+    const auto most = [](Vector x, Vector y) { return _mm256_max_epi32(x, y); };
+    const auto least = [](Vector x, Vector y) { return _mm256_min_epi32(x, y); };
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(extremes.high), reduce_four(high0, high1, high2, high3, most));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(extremes.low), reduce_four(low0, low1, low2, low3, least));
+}
+
+void quadrants(std::int32_t* slab, const std::int32_t* line, bool is_sum, const std::int32_t* first, const std::int32_t* second,
+               const std::int32_t* rest_of_first, std::int32_t n, Extremes& extremes) {
+    if (is_sum) {
+        quadrants_of<true>(slab, line, first, second, rest_of_first, n, extremes);
+    } else {
+        quadrants_of<false>(slab, line, first, second, rest_of_first, n, extremes);
+    }
+}
+
+void halves(const std::int32_t* line, const std::int32_t* total, std::int32_t n, Extremes& extremes) {
+    Vector high0 = _mm256_set1_epi32(extremes.high[0]);
+    Vector high1 = _mm256_set1_epi32(extremes.high[1]);
+    Vector low0 = _mm256_set1_epi32(extremes.low[0]);
+    Vector low1 = _mm256_set1_epi32(extremes.low[1]);
+    for (std::int32_t t = 0; t < n; t += 8) {
+        const Vector left = load(line + t);
+        const Vector right = _mm256_sub_epi32(load(total + t), left);
+        high0 = _mm256_max_epi32(high0, left);
+        low0 = _mm256_min_epi32(low0, left);
+        high1 = _mm256_max_epi32(high1, right);
+        low1 = _mm256_min_epi32(low1, right);
+    }
+    extremes.high[0] = largest(high0);
+    extremes.low[0] = smallest(low0);
+    extremes.high[1] = largest(high1);
+    extremes.low[1] = smallest(low1);
+}
+
+void difference(const std::int32_t* upper, const std::int32_t* lower, std::int32_t n, Extremes& extremes) {
+    Vector high = _mm256_set1_epi32(extremes.high[0]);
+    Vector low = _mm256_set1_epi32(extremes.low[0]);
+    for (std::int32_t t = 0; t < n; t += 8) {
+        const Vector between = _mm256_sub_epi32(load(upper + t), load(lower + t));
+        high = _mm256_max_epi32(high, between);
+        low = _mm256_min_epi32(low, between);
+    }
+    extremes.high[0] = largest(high);
+    extremes.low[0] = smallest(low);
+}
+
+void add(std::int32_t* line, const std::int32_t* row, std::int32_t n) {
+    for (std::int32_t t = 0; t < n; t += 8) {
+        store(line + t, _mm256_add_epi32(load(line + t), load(row + t)));
+    }
+}
+
+} // namespace
+
+const Kernels* avx2_kernels() {
+    static const Kernels kernels{quadrants, halves, difference, add};
+    static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
+    return is_supported ? &kernels : nullptr;
+}
+
+} // namespace certree
+
+#else
+
+namespace certree {
+
+const Kernels* avx2_kernels() {
+    return nullptr;
+}
+
+} // namespace certree
+
+#endif

@@ -1,0 +1,23 @@
+// What is known of a subproblem after looking at it.
+#pragma once
+
+#include <vector>
+
+#include "subset.hpp"
+
+namespace certree {
+
+// With no limit on leaves there is one entry: the best tree. With a limit, entry m − 1 is the best tree of at most m
+// leaves. A value is the cost with λ a leaf; `unreachable` where no tree below the budget exists or was found.
+struct Outcome {
+    Amount lower = 0;    // no tree of the subproblem costs less
+    Amount relaxed = 0;  // the same with every leaf minimum lifted: what Monotone and Difference may be applied to
+    std::vector<Amount> value;
+    std::vector<NodePtr> tree;  // null where the tree is to be read off a closed form on demand
+    int closed_depth = -1;      // the depth of that closed form
+
+    explicit Outcome(std::size_t width = 1) : value(width, unreachable), tree(width) {}
+    Amount best() const { return value.back(); }
+};
+
+} // namespace certree

@@ -1,0 +1,362 @@
+// Preparation: from the caller's table to the smallest instance with the same optimal trees.
+#include "problem.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <unordered_set>
+
+namespace certree {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+// For each row the number of its group of equal rows, groups numbered by first appearance, and a member of each group.
+struct Groups {
+    std::vector<std::int32_t> of_row;
+    std::vector<std::int32_t> member;
+};
+
+Groups group_equal_rows(const Input& input) {
+    const auto n = static_cast<std::size_t>(input.n_rows);
+    const std::size_t n_axes = input.sizes.size();
+    std::vector<std::uint64_t> hash(n, 0);
+    for (std::size_t a = 0; a < n_axes; ++a) {
+        const std::int32_t* codes = input.codes.data() + a * n;
+        for (std::size_t i = 0; i < n; ++i) {
+            hash[i] = (hash[i] ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(codes[i]))) * 0x9fb21c651e98df25ULL;
+            hash[i] ^= hash[i] >> 29;
+        }
+    }
+    const auto equal = [&](std::size_t i, std::size_t j) {
+        for (std::size_t a = 0; a < n_axes; ++a) {
+            if (input.codes[a * n + i] != input.codes[a * n + j]) {
+                return false;
+            }
+        }
+        return true;
+    };
+    Groups groups;
+    groups.of_row.resize(n);
+    const std::size_t n_slots = std::bit_ceil(std::max<std::size_t>(2 * n, 16));
+    std::vector<std::int32_t> slots(n_slots, -1);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::size_t slot = mix(hash[i]) & (n_slots - 1);
+        while (true) {
+            const std::int32_t group = slots[slot];
+            if (group < 0) {
+                slots[slot] = static_cast<std::int32_t>(groups.member.size());
+                groups.of_row[i] = slots[slot];
+                groups.member.push_back(static_cast<std::int32_t>(i));
+                break;
+            }
+            const auto other = static_cast<std::size_t>(groups.member[static_cast<std::size_t>(group)]);
+            if (hash[i] == hash[other] && equal(i, other)) {
+                groups.of_row[i] = group;
+                break;
+            }
+            slot = (slot + 1) & (n_slots - 1);
+        }
+    }
+    return groups;
+}
+
+// A power of two that brings `total` just below 2^56: scaling by it is exact, so amounts that were integers stay exact.
+struct FixedPoint {
+    int exponent = 0;
+    std::int64_t n_rounded = 0;  // amounts that did not fit the grid
+
+    explicit FixedPoint(double total) : exponent(total > 0.0 ? 55 - std::ilogb(total) : 0) {}
+
+    Amount operator()(double value) {
+        const double scaled = std::ldexp(value, exponent);
+        const double whole = std::nearbyint(scaled);
+        n_rounded += whole != scaled ? 1 : 0;
+        return static_cast<Amount>(whole);
+    }
+};
+
+// Keeps only the tests of an axis that tell the rows apart in a way no kept test does, and renumbers the codes.
+void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance, bool is_merging) {
+    const auto n_input = static_cast<std::size_t>(input.n_rows);
+    SetKey all;
+    for (const SetKey& key : instance.row_key) {
+        all += key;
+    }
+    struct KeyHash {
+        std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
+    };
+    std::unordered_set<SetKey, KeyHash> seen;
+    const std::size_t n_rows = rows.size();
+    std::vector<SetKey> key_of_code;
+    std::vector<std::int32_t> new_code;
+    for (std::size_t a = 0; a < input.sizes.size(); ++a) {
+        const std::int32_t* codes = input.codes.data() + a * n_input;
+        const auto n_codes = static_cast<std::size_t>(input.sizes[a]);
+        key_of_code.assign(n_codes, SetKey{});
+        for (std::size_t r = 0; r < n_rows; ++r) {
+            key_of_code[static_cast<std::size_t>(codes[rows[r]])] += instance.row_key[r];
+        }
+        Axis axis;
+        axis.original_axis = static_cast<std::int32_t>(a);
+        axis.is_categorical = input.categorical[a] != 0;
+        new_code.assign(n_codes, 0);
+        const auto is_new = [&](const SetKey& key) {
+            if (key == SetKey{} || key == all) {
+                return false;
+            }
+            return seen.insert(std::min(key, all - key)).second || !is_merging;
+        };
+        if (axis.is_categorical) {
+            for (std::size_t c = 0; c < n_codes; ++c) {
+                const bool kept = is_new(key_of_code[c]);
+                new_code[c] = kept ? static_cast<std::int32_t>(axis.original_code.size()) : -1;
+                if (kept) {
+                    axis.original_code.push_back(static_cast<std::int32_t>(c));
+                }
+            }
+            axis.n_tests = static_cast<std::int32_t>(axis.original_code.size());
+            bool has_rest = false;
+            for (std::size_t c = 0; c < n_codes; ++c) {
+                if (new_code[c] < 0) {
+                    new_code[c] = axis.n_tests;
+                    has_rest = has_rest || !(key_of_code[c] == SetKey{});
+                }
+            }
+            axis.n_codes = axis.n_tests + (has_rest ? 1 : 0);
+        } else {
+            SetKey below;
+            std::int32_t current = 0;
+            for (std::size_t c = 0; c < n_codes; ++c) {
+                new_code[c] = current;
+                below += key_of_code[c];
+                if (key_of_code[c] == SetKey{}) {
+                    continue;
+                }
+                if (c + 1 < n_codes && is_new(below)) {
+                    axis.original_code.push_back(static_cast<std::int32_t>(c));
+                    ++current;
+                }
+            }
+            axis.n_tests = current;
+            axis.n_codes = current + 1;
+        }
+        if (axis.n_tests == 0) {
+            continue;
+        }
+        axis.codes.resize(n_rows);
+        for (std::size_t r = 0; r < n_rows; ++r) {
+            axis.codes[r] = new_code[static_cast<std::size_t>(codes[rows[r]])];
+        }
+        instance.n_tests += axis.n_tests;
+        instance.axes.push_back(std::move(axis));
+    }
+}
+
+} // namespace
+
+Instance prepare(const Input& input, const Constraints& constraints, std::uint32_t switches) {
+    const auto n = static_cast<std::size_t>(input.n_rows);
+    const auto n_labels = static_cast<std::size_t>(input.n_labels);
+    const bool is_classification = input.costs.empty();
+    const bool has_leaf_minimum = constraints.has_leaf_minimum();
+
+    double total = 0.0;
+    if (is_classification) {
+        total = std::accumulate(input.weights.begin(), input.weights.end(), 0.0);
+    } else {
+        for (std::size_t i = 0; i < n; ++i) {
+            total += *std::max_element(input.costs.begin() + static_cast<std::ptrdiff_t>(i * n_labels),
+                                       input.costs.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_labels));
+        }
+    }
+    FixedPoint to_amount(total);
+
+    const Groups groups = group_equal_rows(input);
+    const std::size_t n_groups = groups.member.size();
+    std::vector<Amount> saved(n_groups * n_labels, 0);  // what a label saves; only differences within a row matter
+    Amount spent = 0;                                   // what the worst choice would cost, to go with `saved`
+    Instance instance;
+    instance.n_labels = input.n_labels;
+    if (is_classification) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const Amount amount = to_amount(input.weights[i]);
+            spent += amount;
+            saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + static_cast<std::size_t>(input.labels[i])] += amount;
+        }
+    } else {
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t k = 0; k < n_labels; ++k) {
+                saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + k] -= to_amount(input.costs[i * n_labels + k]);
+            }
+        }
+    }
+    instance.offset = spent;
+
+    std::vector<Amount> reference(input.reference_costs.empty() ? 0 : n_groups, 0);
+    for (std::size_t i = 0; i < input.reference_costs.size(); ++i) {
+        reference[static_cast<std::size_t>(groups.of_row[i])] += to_amount(input.reference_costs[i]);
+    }
+
+    // A row whose labels all cost the same takes no part in any decision; it stays only where rows are counted.
+    std::vector<std::int32_t> kept_groups;
+    std::vector<Amount> total_saved(n_labels, 0);
+    std::vector<Amount> row_spent(reference.empty() ? 0 : n_groups, 0);
+    if (!reference.empty() && is_classification) {
+        for (std::size_t i = 0; i < n; ++i) {
+            row_spent[static_cast<std::size_t>(groups.of_row[i])] += FixedPoint(to_amount)(input.weights[i]);
+        }
+    }
+    for (std::size_t g = 0; g < n_groups; ++g) {
+        Amount* row = saved.data() + g * n_labels;
+        for (std::size_t k = 0; k < n_labels; ++k) {
+            total_saved[k] += row[k];
+        }
+        const auto [least, most] = std::minmax_element(row, row + n_labels);
+        const Amount low = *least;
+        const Amount high = *most;
+        instance.offset -= high;
+        if (!reference.empty()) {
+            reference[g] = std::max<Amount>(0, reference[g] - (row_spent[g] - high));
+        }
+        for (std::size_t k = 0; k < n_labels; ++k) {
+            row[k] -= low;
+        }
+        if (high > low || has_leaf_minimum) {
+            kept_groups.push_back(static_cast<std::int32_t>(g));
+        }
+    }
+    instance.best_label_of_all = static_cast<std::int32_t>(
+        std::max_element(total_saved.begin(), total_saved.end()) - total_saved.begin());
+
+    instance.n_rows = static_cast<std::int32_t>(kept_groups.size());
+    std::vector<std::int32_t> rows(kept_groups.size());
+    instance.gain_start.push_back(0);
+    std::vector<std::int32_t> new_row(n_groups, -1);
+    for (std::size_t r = 0; r < kept_groups.size(); ++r) {
+        const auto g = static_cast<std::size_t>(kept_groups[r]);
+        new_row[g] = static_cast<std::int32_t>(r);
+        rows[r] = groups.member[g];
+        const Amount* row = saved.data() + g * n_labels;
+        Amount worst = 0;
+        for (std::size_t k = 0; k < n_labels; ++k) {
+            worst = std::max(worst, row[k]);
+            if (row[k] > 0) {
+                instance.gains.push_back({static_cast<std::int32_t>(k), row[k]});
+            }
+        }
+        instance.gain_start.push_back(static_cast<std::int32_t>(instance.gains.size()));
+        instance.worst.push_back(worst);
+        if (n_labels == 2) {
+            instance.balance.push_back(row[0] - row[1]);
+        }
+        if (!reference.empty()) {
+            instance.reference.push_back(reference[g]);
+        }
+        instance.row_key.push_back({mix(2 * r + 1), mix(0x5851f42d4c957f2dULL + 2 * r)});
+    }
+    if (has_leaf_minimum) {
+        FixedPoint to_weight(std::accumulate(input.weights.begin(), input.weights.end(), 0.0));
+        instance.n_arms = input.arms.empty() ? 0 : input.n_arms;
+        instance.count.assign(kept_groups.size(), 0);
+        instance.weight.assign(kept_groups.size(), 0);
+        instance.arm_count.assign(kept_groups.size() * static_cast<std::size_t>(instance.n_arms), 0);
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto r = static_cast<std::size_t>(new_row[static_cast<std::size_t>(groups.of_row[i])]);
+            instance.count[r] += 1;
+            instance.weight[r] += to_weight(input.weights[i]);
+            if (instance.n_arms > 0) {
+                instance.arm_count[r * static_cast<std::size_t>(instance.n_arms) + static_cast<std::size_t>(input.arms[i])] += 1;
+            }
+        }
+        // A minimum above the total weight admits no leaf but the forced lone one; the clamp keeps it representable.
+        const double minimum = std::ldexp(constraints.min_weight_leaf, to_weight.exponent);
+        instance.min_weight_leaf = minimum >= 0x1p58 ? Amount{1} << 58 : static_cast<Amount>(std::ceil(minimum));
+    }
+    keep_distinct_tests(input, rows, instance, (switches & no_test_merging) == 0);
+
+    instance.unit = std::ldexp(1.0, -to_amount.exponent) / input.normaliser;
+    instance.penalty_value = input.regularization;
+    const double penalty = std::ldexp(input.regularization * input.normaliser, to_amount.exponent);
+    // With λ above the whole cost no split can pay, whatever λ is beyond that; the clamp keeps sums in range.
+    const Amount largest = std::accumulate(instance.worst.begin(), instance.worst.end(), Amount{1});
+    instance.penalty = penalty >= static_cast<double>(largest) ? largest : static_cast<Amount>(std::nearbyint(penalty));
+    instance.rounding_a_tree = 0.5 * static_cast<double>(to_amount.n_rounded) * instance.unit;
+    instance.rounding_a_leaf = 0.5 * instance.unit + 0x1p-52 * input.regularization;
+    return instance;
+}
+
+void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct) {
+    const std::size_t n = values.size();
+    distinct.clear();
+    // Whole numbers in a narrow range, the usual case, need no sort.
+    double low = 0.0;
+    double high = 0.0;
+    bool is_narrow = false;
+    {
+        bool is_first = true;
+        is_narrow = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double value = values[i];
+            if (std::isnan(value)) {
+                continue;
+            }
+            if (!(value >= -1e9 && value <= 1e9) || value != static_cast<double>(static_cast<std::int64_t>(value))) {
+                is_narrow = false;
+                break;
+            }
+            low = is_first ? value : std::min(low, value);
+            high = is_first ? value : std::max(high, value);
+            is_first = false;
+        }
+        is_narrow = is_narrow && !is_first && high - low <= 4.0 * static_cast<double>(n) + 1024.0;
+    }
+    if (is_narrow) {
+        const auto first = static_cast<std::int64_t>(low);
+        std::vector<std::int32_t> code(static_cast<std::size_t>(static_cast<std::int64_t>(high) - first + 1), -1);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (!std::isnan(values[i])) {
+                code[static_cast<std::size_t>(static_cast<std::int64_t>(values[i]) - first)] = 0;
+            }
+        }
+        for (std::size_t v = 0; v < code.size(); ++v) {
+            if (code[v] == 0) {
+                code[v] = static_cast<std::int32_t>(distinct.size());
+                distinct.push_back(static_cast<double>(first + static_cast<std::int64_t>(v)));
+            }
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            codes[i] = std::isnan(values[i]) ? -1 : code[static_cast<std::size_t>(static_cast<std::int64_t>(values[i]) - first)];
+        }
+        return;
+    }
+    struct Item {
+        double value;
+        std::int32_t row;
+    };
+    std::vector<Item> items;
+    items.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        codes[i] = -1;
+        if (!std::isnan(values[i])) {
+            items.push_back({values[i], static_cast<std::int32_t>(i)});
+        }
+    }
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.value < b.value; });
+    for (const Item& item : items) {
+        if (distinct.empty() || item.value != distinct.back()) {
+            distinct.push_back(item.value);
+        }
+        codes[static_cast<std::size_t>(item.row)] = static_cast<std::int32_t>(distinct.size()) - 1;
+    }
+}
+
+} // namespace certree

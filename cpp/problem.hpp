@@ -1,0 +1,98 @@
+// The instance: what the caller gave, prepared once a fit. Equal rows are merged, each row's unavoidable cost is moved to
+// an offset, amounts become integers, and tests that equal another test (or its complement) on these rows are dropped.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "types.hpp"
+
+namespace certree {
+
+// What the caller hands over; nothing is copied until preparation. Axis-major codes: axis a of row i is codes[a * n + i].
+struct Input {
+    std::int32_t n_rows = 0;
+    std::int32_t n_labels = 0;
+    std::span<const std::int32_t> codes;
+    std::span<const std::int32_t> sizes;        // codes an axis
+    std::span<const std::uint8_t> categorical;  // 0: tests "code <= b"; 1: tests "code == c"
+    std::span<const std::int32_t> labels;       // classification: cost = weight where the label differs; or
+    std::span<const double> costs;              // n × K, row-major
+    std::span<const double> weights;
+    std::span<const std::int32_t> arms;         // may be empty
+    std::span<const double> reference_costs;    // may be empty
+    double normaliser = 1.0;
+    double regularization = 0.0;
+    std::int32_t n_arms = 0;
+};
+
+// What a tree must keep to.
+struct Constraints {
+    int max_depth = -1;   // -1: limited by the penalty only
+    int max_leaves = 0;   // 0: any
+    std::int64_t min_samples_leaf = 1;
+    double min_weight_leaf = 0.0;
+    std::int64_t min_samples_arm = 0;
+
+    bool has_leaf_minimum() const { return min_samples_leaf > 1 || min_weight_leaf > 0.0 || min_samples_arm > 0; }
+};
+
+struct Axis {
+    std::int32_t n_codes = 0;
+    std::int32_t n_tests = 0;  // ordered: n_codes - 1, test b is "code <= b"; categorical: test c is "code == c", and
+                               // codes from n_tests on have no test of their own
+    bool is_categorical = false;
+    std::int32_t original_axis = 0;
+    std::vector<std::int32_t> original_code;  // of each test, in the caller's codes
+    std::vector<std::int32_t> codes;          // of each merged row
+};
+
+struct Gain {
+    std::int32_t label;
+    Amount amount;
+};
+
+struct Instance {
+    std::int32_t n_rows = 0;    // merged rows that take part in the search
+    std::int32_t n_labels = 0;
+    std::vector<Axis> axes;
+    std::int64_t n_tests = 0;
+
+    // Costs after the shift, as what each label saves against the row's worst label: cost(k) = worst − gain(k).
+    // Sparse for classification, where a row saves only on the labels it was seen with.
+    std::vector<std::int32_t> gain_start;
+    std::vector<Gain> gains;
+    std::vector<Amount> worst;    // D of one row
+    std::vector<Amount> balance;  // two labels: gain(0) − gain(1); |balance| == worst
+
+    // Kept only where a minimum a leaf needs them.
+    std::vector<std::int64_t> count;
+    std::vector<Amount> weight;
+    std::vector<std::int32_t> arm_count;  // row-major, n_arms a row
+    std::int32_t n_arms = 0;
+
+    std::vector<Amount> reference;  // empty, or the cost of the reference's prediction, never below 0
+    std::vector<SetKey> row_key;
+
+    Amount penalty = 0;
+    Amount min_weight_leaf = 0;
+    Amount offset = 0;          // cost that no tree can avoid
+    double unit = 1.0;          // one unit of cost in units of R
+    double penalty_value = 0.0; // λ as given, for reporting
+    double rounding_a_tree = 0.0;  // bound on the rounding of a tree's cost, in units of R
+    double rounding_a_leaf = 0.0;  // and of its penalty, for each leaf
+    std::int32_t best_label_of_all = 0;
+
+    double to_objective(Amount cost_without_penalty, int leaves) const {
+        return static_cast<double>(cost_without_penalty + offset) * unit + penalty_value * leaves;
+    }
+    double to_lower(Amount value) const { return static_cast<double>(value + offset) * unit; }
+};
+
+Instance prepare(const Input& input, const Constraints& constraints, std::uint32_t switches);
+
+// Sorted distinct values and the code of each value among them; a NaN gets code -1.
+void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct);
+
+} // namespace certree

@@ -1,0 +1,651 @@
+// The recursion. A subproblem is answered, in this order, by its leaf, by memory, by a closed form, or by looking at root
+// tests one at a time, best bound first, each look narrowing the bounds of its neighbours.
+#include "search.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <condition_variable>
+#include <queue>
+#include <thread>
+
+#include "bounds.hpp"
+
+namespace certree {
+
+namespace {
+
+using bounds::Sides;
+
+constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
+constexpr std::size_t most_similar = 96;
+
+std::size_t cache_bytes(const Limits& limits, const Control& control) {
+    if (control.is_off(no_cache)) {
+        return 0;
+    }
+    return limits.memory_bytes > 0 ? static_cast<std::size_t>(limits.memory_bytes) / 2 : default_cache_bytes;
+}
+
+Constraints without_leaf_limits(Constraints constraints) {
+    constraints.max_leaves = 0;
+    constraints.min_samples_leaf = 1;
+    constraints.min_weight_leaf = 0.0;
+    constraints.min_samples_arm = 0;
+    return constraints;
+}
+
+} // namespace
+
+// A run of thresholds of one axis that are still to be looked at, between two that were (or the ends).
+struct Search::Interval {
+    Amount bound = 0;
+    std::int32_t axis = 0;
+    std::int32_t low = 0;
+    std::int32_t high = 0;
+    std::int32_t below_at = -1;  // tests whose sides are known
+    std::int32_t above_at = 0;
+    Sides below;
+    Sides above;
+
+    bool operator<(const Interval& other) const { return bound > other.bound; }  // a heap with the least bound on top
+};
+
+// What the workers of one expansion share.
+struct Search::Frontier {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::priority_queue<Interval> queue;
+    std::vector<Amount> in_flight;
+    Outcome* outcome = nullptr;
+    Amount budget = unreachable;
+    Amount guess = -unreachable;  // with guesses: a tree at most this dear is good enough
+    Amount shallower = 0;
+    bool was_stopped = false;
+    std::vector<std::vector<Amount>> mass;  // by local axis: D of the rows up to (ordered) or at (categorical) each test
+
+    struct Seen {
+        std::vector<std::uint64_t> rows;
+        Amount lower = 0;
+    };
+    std::vector<Seen> seen;
+    std::size_t next_seen = 0;
+
+    // A test can matter only below this.
+    Amount cap(bool is_root) const {
+        const std::size_t entry = is_root || outcome->value.size() == 1 ? outcome->value.size() - 1 : 1;
+        const Amount value = outcome->value[entry];
+        return value <= guess ? -unreachable : std::min(budget, value);
+    }
+    Amount lower(bool is_root) const {
+        Amount least = cap(is_root);
+        if (!queue.empty()) {
+            least = std::min(least, queue.top().bound);
+        }
+        for (const Amount bound : in_flight) {
+            least = std::min(least, bound);
+        }
+        return least;
+    }
+};
+
+Search::Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control)
+    : instance_(instance), constraints_(constraints), limits_(limits), control_(control),
+      any_labels_(instance_, constraints_), two_labels_(instance_, control), cache_(cache_bytes(limits, control)),
+      is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
+      has_relaxation_(false && instance.n_labels == 2 && !is_two_labels_ && !control.is_off(no_relaxation)),
+      is_bounded_(!constraints.has_leaf_minimum()) {}
+
+std::size_t Search::width_at(int depth) const {
+    if (constraints_.max_leaves == 0) {
+        return 1;
+    }
+    const std::size_t most = depth >= 20 ? std::size_t{1} << 20 : std::size_t{1} << depth;
+    return std::min(most, static_cast<std::size_t>(constraints_.max_leaves));
+}
+
+bool Search::is_fast(int depth, const Local& local) const {
+    return false;
+    return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && two_labels_.triples_pay(local));
+}
+
+NodePtr Search::tree_of(const RowSet& set, int depth, const Outcome& outcome, std::size_t entry) {
+    if (outcome.tree[entry]) {
+        return outcome.tree[entry];
+    }
+    return two_labels_.extract(set, outcome.closed_depth >= 0 ? outcome.closed_depth : depth);
+}
+
+// Pre: depth >= 0. Post: every entry below the budget is the optimum of the subproblem; `lower` holds for all trees.
+// Stopped: `lower` is still true, entries are the best trees seen.
+Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root) {
+    statistics_.subproblems.fetch_add(1, std::memory_order_relaxed);
+    const Amount penalty = instance_.penalty;
+    Outcome outcome(width_at(depth));
+    const Amount leaf = is_two_labels_ ? two_labels_.leaf_value(set) : any_labels_.leaf_value(set);
+    if (leaf < unreachable) {
+        const NodePtr tree = make_leaf(is_two_labels_ ? TwoLabels::leaf_label(set) : any_labels_.leaf_label(set));
+        for (std::size_t m = 0; m < outcome.value.size(); ++m) {
+            outcome.value[m] = leaf;
+            outcome.tree[m] = tree;
+        }
+    }
+    const Amount split = control_.is_off(no_leaf_bound) ? penalty : bounds::split(penalty);
+    outcome.lower = std::min(leaf, split);
+    outcome.relaxed = std::min(leaf, is_bounded_ ? split : penalty);
+    const bool is_too_small = set.count > 0 && set.count < 2 * constraints_.min_samples_leaf;
+    if (depth == 0 || set.rows.size() < 2 || (leaf <= split && !control_.is_off(no_leaf_bound)) || is_too_small) {
+        outcome.lower = leaf;
+        return outcome;
+    }
+    if (!instance_.reference.empty()) {
+        const Amount guess = set.reference + penalty;
+        outcome.lower = std::max(outcome.lower, std::min(leaf, guess));
+        outcome.relaxed = std::max(outcome.relaxed, std::min(leaf, guess));
+        if (leaf <= guess) {
+            return outcome;
+        }
+    }
+    if (outcome.lower >= budget || control_.should_stop()) {
+        return outcome;
+    }
+    const bool is_remembered = depth >= 3 && !control_.is_off(no_cache);
+    if (is_remembered) {
+        if (auto known = cache_.find(set.key, depth)) {
+            outcome.lower = std::max(outcome.lower, known->lower);
+            outcome.relaxed = std::max(outcome.relaxed, known->relaxed);
+            if (known->lower >= budget || known->budget >= budget) {
+                statistics_.cache_hits.fetch_add(1, std::memory_order_relaxed);
+                outcome.value = std::move(known->value);
+                outcome.tree = std::move(known->tree);
+                outcome.closed_depth = known->closed_depth;
+                return outcome;
+            }
+        }
+    }
+    const Local local(instance_, set);
+    if (local.n_tests == 0) {
+        outcome.lower = leaf;
+        return outcome;
+    }
+
+    if (is_two_labels_ && is_fast(depth, local)) {
+        (depth == 3 ? statistics_.triples : statistics_.pairs).fetch_add(1, std::memory_order_relaxed);
+        const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget, is_root ? limits_.n_threads : 1);
+        outcome.lower = std::max(outcome.lower, answer.lower);
+        outcome.relaxed = outcome.lower;
+        if (answer.value < leaf) {
+            outcome.value[0] = answer.value;
+            outcome.tree[0] = nullptr;
+            outcome.closed_depth = depth;
+        }
+    } else {
+        if (has_relaxation_ && !is_root && is_fast(depth, local)) {
+            const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget);
+            outcome.relaxed = std::max(outcome.relaxed, answer.lower);
+            outcome.lower = std::max(outcome.lower, answer.lower);
+            if (outcome.lower >= budget) {
+                return outcome;
+            }
+        }
+        constexpr double most_pair_operations = 4e8;
+        if (depth == 1 || (depth == 2 && any_labels_.pair_operations(local) <= most_pair_operations)) {
+            any_labels_.solve(set, local, depth, outcome, control_);
+            if (is_bounded_) {
+                outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
+            }
+        } else {
+            Amount shallower = penalty;
+            if (!control_.is_off(no_deepening)) {
+                const Outcome prior = solve(set, depth - 1, budget, false);
+                shallower = std::max(shallower, prior.relaxed);
+                for (std::size_t m = 0; m < outcome.value.size(); ++m) {
+                    const std::size_t from = std::min(m, prior.value.size() - 1);
+                    if (prior.value[from] < outcome.value[m]) {
+                        outcome.value[m] = prior.value[from];
+                        outcome.tree[m] = prior.tree[from];
+                        outcome.closed_depth = prior.closed_depth;
+                    }
+                }
+            }
+            expand(set, local, depth, budget, is_root, shallower, outcome);
+        }
+    }
+    if (is_remembered && !control_.should_stop()) {
+        cache_.store(set.key, depth, {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed_depth});
+    }
+    return outcome;
+}
+
+// Looks at root tests until none can beat what is known. Work is shared between threads at the root only.
+void Search::expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower, Outcome& outcome) {
+    statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
+    Frontier frontier;
+    frontier.outcome = &outcome;
+    frontier.budget = budget;
+    frontier.shallower = shallower;
+    if (!instance_.reference.empty()) {
+        frontier.guess = set.reference + instance_.penalty;
+    }
+    const Amount penalty = instance_.penalty;
+    for (std::size_t a = 0; a < local.axes.size(); ++a) {
+        const LocalAxis& axis = local.axes[a];
+        std::vector<Amount> mass(static_cast<std::size_t>(axis.n_codes), 0);
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            mass[static_cast<std::size_t>(axis.codes[i])] += instance_.worst[static_cast<std::size_t>(set.rows[i])];
+        }
+        Interval interval;
+        interval.axis = static_cast<std::int32_t>(a);
+        interval.bound = 2 * penalty;
+        interval.above_at = axis.n_tests;
+        interval.below = {penalty, shallower};
+        interval.above = {shallower, penalty};
+        if (axis.is_categorical) {
+            for (std::int32_t test = 0; test < axis.n_tests; ++test) {
+                interval.low = interval.high = test;
+                frontier.queue.push(interval);
+            }
+        } else {
+            for (std::size_t c = 1; c < mass.size(); ++c) {
+                mass[c] += mass[c - 1];
+            }
+            interval.low = 0;
+            interval.high = axis.n_tests - 1;
+            frontier.queue.push(interval);
+        }
+        frontier.mass.push_back(std::move(mass));
+    }
+    const int n_workers = is_root ? std::max(1, limits_.n_threads) : 1;
+    std::vector<std::thread> workers;
+    for (int w = 1; w < n_workers; ++w) {
+        workers.emplace_back([&] { probe_intervals(set, local, depth, is_root, frontier); });
+    }
+    probe_intervals(set, local, depth, is_root, frontier);
+    for (std::thread& worker : workers) {
+        worker.join();
+    }
+    const Amount value = outcome.best();
+    Amount lower = value <= frontier.guess ? value : std::min(budget, value);
+    if (frontier.was_stopped) {
+        lower = std::min(lower, frontier.lower(is_root));
+    }
+    outcome.lower = std::max(outcome.lower, lower);
+    if (is_bounded_) {
+        outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
+    }
+}
+
+void Search::probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier) {
+    const Amount penalty = instance_.penalty;
+    const bool has_intervals = !control_.is_off(no_interval);
+    const bool has_similarity = !control_.is_off(no_similarity);
+
+    const auto sides_at = [&](const Interval& interval, std::int32_t test) -> Sides {
+        if (!has_intervals) {
+            return {penalty, penalty};
+        }
+        const std::vector<Amount>& mass = frontier.mass[static_cast<std::size_t>(interval.axis)];
+        const Amount here = mass[static_cast<std::size_t>(test)];
+        Sides sides;
+        if (local.axes[static_cast<std::size_t>(interval.axis)].is_categorical) {
+            sides = {bounds::subset(frontier.shallower, set.worst - here), bounds::subset(frontier.shallower, here)};
+        } else {
+            const Amount below = interval.below_at < 0 ? 0 : mass[static_cast<std::size_t>(interval.below_at)];
+            const Amount above = mass[static_cast<std::size_t>(interval.above_at)];
+            sides = bounds::interval(interval.below, interval.above, here - below, above - here);
+        }
+        return {std::max(sides.left, penalty), std::max(sides.right, penalty)};
+    };
+    // Drops the ends that cannot beat the cap; false where nothing is left.
+    const auto narrow = [&](Interval& interval, Amount cap) {
+        Amount least = unreachable;
+        std::int32_t first = interval.high + 1;
+        std::int32_t last = interval.low - 1;
+        for (std::int32_t test = interval.low; test <= interval.high; ++test) {
+            const Sides sides = sides_at(interval, test);
+            const Amount bound = sides.left + sides.right;
+            least = std::min(least, bound);
+            if (bound < cap) {
+                first = std::min(first, test);
+                last = test;
+            }
+        }
+        interval.low = first;
+        interval.high = last;
+        interval.bound = std::max(interval.bound, least);
+        return first <= last;
+    };
+    const auto bits_of = [&](const RowSet& rows) {
+        std::vector<std::uint64_t> bits((static_cast<std::size_t>(instance_.n_rows) + 63) / 64, 0);
+        for (const std::int32_t row : rows.rows) {
+            bits[static_cast<std::size_t>(row) / 64] |= std::uint64_t{1} << (static_cast<std::size_t>(row) % 64);
+        }
+        return bits;
+    };
+    // Called with the lock held: the list may be written by other workers.
+    const auto similar_lower = [&](const std::vector<std::uint64_t>& bits, Amount lower) {
+        for (const Frontier::Seen& other : frontier.seen) {
+            Amount room = other.lower - lower;
+            for (std::size_t w = 0; w < bits.size() && room > 0; ++w) {
+                for (std::uint64_t rest = other.rows[w] & ~bits[w]; rest != 0 && room > 0; rest &= rest - 1) {
+                    room -= instance_.worst[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
+                }
+            }
+            if (room > 0) {
+                lower += room;
+            }
+        }
+        return lower;
+    };
+    const auto remember = [&](std::vector<std::uint64_t> bits, Amount lower) {
+        if (frontier.seen.size() < most_similar) {
+            frontier.seen.push_back({std::move(bits), lower});
+        } else {
+            frontier.seen[frontier.next_seen++ % most_similar] = {std::move(bits), lower};
+        }
+    };
+
+    std::unique_lock lock(frontier.mutex);
+    while (true) {
+        if (control_.should_stop()) {
+            frontier.was_stopped = true;
+            frontier.changed.notify_all();
+            return;
+        }
+        Amount cap = frontier.cap(is_root);
+        if (frontier.queue.empty() || frontier.queue.top().bound >= cap) {
+            if (frontier.in_flight.empty()) {
+                frontier.changed.notify_all();
+                return;
+            }
+            frontier.changed.wait(lock);
+            continue;
+        }
+        Interval interval = frontier.queue.top();
+        frontier.queue.pop();
+        if (!narrow(interval, cap)) {
+            continue;
+        }
+        frontier.in_flight.push_back(interval.bound);
+        if (is_root) {
+            raise_lower(frontier.lower(true));
+        }
+        const LocalAxis& axis = local.axes[static_cast<std::size_t>(interval.axis)];
+        const std::int32_t test = interval.low + (interval.high - interval.low) / 2;
+        Sides sides = sides_at(interval, test);
+        Split split = split_rows(instance_, set, axis, test);
+        std::vector<std::uint64_t> left_bits;
+        std::vector<std::uint64_t> right_bits;
+        if (has_similarity) {
+            left_bits = bits_of(split.left);
+            right_bits = bits_of(split.right);
+            const Sides before = sides;
+            sides.left = similar_lower(left_bits, sides.left);
+            sides.right = similar_lower(right_bits, sides.right);
+            if (before.left + before.right < cap && sides.left + sides.right >= cap) {
+                statistics_.similar.fetch_add(1, std::memory_order_relaxed);
+            }
+        }
+        bool is_complete = true;
+        if (sides.left + sides.right < cap) {
+            lock.unlock();
+            statistics_.probes.fetch_add(1, std::memory_order_relaxed);
+            const bool is_left_first = split.left.rows.size() >= split.right.rows.size();
+            const RowSet& first = is_left_first ? split.left : split.right;
+            const RowSet& second = is_left_first ? split.right : split.left;
+            Amount& first_lower = is_left_first ? sides.left : sides.right;
+            Amount& second_lower = is_left_first ? sides.right : sides.left;
+            const Outcome a = solve(first, depth - 1, cap - second_lower, false);
+            first_lower = std::max(first_lower, a.relaxed);
+            if (std::max(a.lower, first_lower) + second_lower < cap) {
+                const Outcome b = solve(second, depth - 1, cap - std::max(a.lower, first_lower), false);
+                second_lower = std::max(second_lower, b.relaxed);
+                const Outcome& l = is_left_first ? a : b;
+                const Outcome& r = is_left_first ? b : a;
+                combine(split.left, split.right, depth, l, r, axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + test)], frontier, is_root);
+            }
+            is_complete = !control_.should_stop();
+            lock.lock();
+            if (has_similarity && is_complete) {
+                remember(std::move(left_bits), sides.left);
+                remember(std::move(right_bits), sides.right);
+            }
+        }
+        frontier.in_flight.erase(std::find(frontier.in_flight.begin(), frontier.in_flight.end(), interval.bound));
+        if (!is_complete) {
+            frontier.queue.push(interval);
+            continue;
+        }
+        cap = frontier.cap(is_root);
+        if (test > interval.low) {
+            Interval lower_part = interval;
+            lower_part.high = test - 1;
+            lower_part.above_at = test;
+            lower_part.above = sides;
+            if (narrow(lower_part, cap)) {
+                frontier.queue.push(lower_part);
+            }
+        }
+        if (test < interval.high) {
+            Interval upper_part = interval;
+            upper_part.low = test + 1;
+            upper_part.below_at = test;
+            upper_part.below = sides;
+            if (narrow(upper_part, cap)) {
+                frontier.queue.push(upper_part);
+            }
+        }
+        frontier.changed.notify_all();
+    }
+}
+
+// Offers every tree that a root test makes of the two sides' trees.
+void Search::combine(const RowSet& left, const RowSet& right, int depth, const Outcome& l, const Outcome& r, std::int32_t axis,
+                     std::int32_t code, Frontier& frontier, bool is_root) {
+    const std::size_t width = frontier.outcome->value.size();
+    for (std::size_t i = 0; i < l.value.size(); ++i) {
+        for (std::size_t j = 0; j < r.value.size(); ++j) {
+            // Entry i is a tree of at most i + 1 leaves; without a limit both indices are 0 and the target is entry 0.
+            const std::size_t leaves = i + j + 2;
+            const std::size_t entry = width == 1 ? 0 : leaves - 1;
+            if (entry >= width || l.value[i] >= unreachable || r.value[j] >= unreachable) {
+                continue;
+            }
+            const Amount value = l.value[i] + r.value[j];
+            {
+                const std::lock_guard lock(frontier.mutex);
+                if (value >= frontier.outcome->value[entry]) {
+                    continue;
+                }
+            }
+            const NodePtr tree = make_split(axis, code, tree_of(left, depth - 1, l, i), tree_of(right, depth - 1, r, j));
+            const std::lock_guard lock(frontier.mutex);
+            for (std::size_t m = entry; m < width; ++m) {
+                if (value < frontier.outcome->value[m]) {
+                    frontier.outcome->value[m] = value;
+                    frontier.outcome->tree[m] = tree;
+                }
+            }
+            if (is_root && entry < width) {
+                offer(tree);
+            }
+        }
+    }
+}
+
+bool Search::offer(const NodePtr& tree) {
+    const Judged judged = judge(instance_, tree);
+    const Amount value = judged.cost + static_cast<Amount>(judged.leaves) * instance_.penalty;
+    const std::lock_guard lock(best_mutex_);
+    if (value >= best_value_) {
+        return false;
+    }
+    best_value_ = value;
+    best_tree_ = tree;
+    upper_now_.store(value, std::memory_order_relaxed);
+    return true;
+}
+
+void Search::raise_lower(Amount value) {
+    Amount now = lower_now_.load(std::memory_order_relaxed);
+    const Amount most = upper_now_.load(std::memory_order_relaxed);
+    value = std::min(value, most);
+    while (value > now && !lower_now_.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
+    }
+}
+
+Result Search::run() {
+    const RowSet root = all_rows(instance_);
+    const Amount penalty = instance_.penalty;
+    offer(make_leaf(instance_.best_label_of_all));
+    Result result;
+    const int deepest = std::max(0, instance_.n_rows - 1);
+    int most_depth = constraints_.max_depth < 0 ? deepest : std::min(constraints_.max_depth, deepest);
+    if (instance_.n_tests == 0 || constraints_.max_leaves == 1) {
+        most_depth = 0;
+    }
+    if (constraints_.max_leaves > 1) {
+        most_depth = std::min(most_depth, constraints_.max_leaves - 1);
+    }
+    Amount known_lower = std::min(best_value_, bounds::split(penalty));
+    bool is_done = most_depth == 0;
+
+    if (!is_done && has_relaxation_) {
+        // Lifting the leaf limits leaves the fast problem; where its optimum keeps the limits anyway, that is the answer.
+        const Constraints relaxed = without_leaf_limits(constraints_);
+        Search free(instance_, relaxed, limits_, control_);
+        const Result answer = free.run();
+        known_lower = std::max(known_lower, answer.lower);
+        statistics_.subproblems += free.statistics_.subproblems;
+        if (keeps_limits(instance_, constraints_, answer.tree, root)) {
+            offer(answer.tree);
+            is_done = answer.status == Status::optimal;
+        }
+    }
+    const int first_depth = control_.is_off(no_deepening) && constraints_.max_depth >= 0 ? most_depth : 1;
+    for (int depth = first_depth; !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
+        statistics_.depth_reached = depth;
+        const Amount before = best_value_;
+        const Outcome outcome = solve(root, depth, before, true);
+        if (outcome.best() < best_value_) {
+            offer(tree_of(root, depth, outcome, outcome.value.size() - 1));
+        }
+        const Amount beyond = depth == most_depth ? unreachable : bounds::deeper_than(depth, penalty);
+        const bool was_stopped = control_.should_stop();
+        const Amount within = was_stopped ? std::min(outcome.lower, best_value_) : best_value_;
+        known_lower = std::max(known_lower, std::min(within, beyond));
+        raise_lower(known_lower);
+        is_done = known_lower >= best_value_;
+    }
+    result.tree = simplify(instance_, best_tree_, root);
+    const Judged judged = judge(instance_, result.tree);
+    result.cost = judged.cost;
+    result.leaves = judged.leaves;
+    const Amount value = judged.cost + static_cast<Amount>(judged.leaves) * penalty;
+    result.lower = std::min(value, is_done || known_lower >= value ? value : known_lower);
+    if (!is_done && known_lower < value) {
+        result.status = control_.is_late() ? Status::time_limit : Status::interrupted;
+    }
+    if (!instance_.reference.empty()) {
+        result.status = result.status == Status::optimal ? Status::guessed : result.status;
+    }
+    statistics_.cache_entries = cache_.size();
+    statistics_.cache_forgotten = cache_.n_forgotten();
+    return result;
+}
+
+namespace {
+
+void judge_rows(const Instance& instance, const Node& node, const std::vector<std::int32_t>& rows, int depth, Judged& judged) {
+    judged.depth = std::max(judged.depth, depth);
+    if (node.is_leaf()) {
+        ++judged.leaves;
+        for (const std::int32_t row : rows) {
+            const auto r = static_cast<std::size_t>(row);
+            Amount cost = instance.worst[r];
+            for (auto g = static_cast<std::size_t>(instance.gain_start[r]); g < static_cast<std::size_t>(instance.gain_start[r + 1]); ++g) {
+                if (instance.gains[g].label == node.label) {
+                    cost -= instance.gains[g].amount;
+                }
+            }
+            judged.cost += cost;
+        }
+        return;
+    }
+    const Axis& axis = instance.axes[static_cast<std::size_t>(node.axis)];
+    std::vector<std::int32_t> left;
+    std::vector<std::int32_t> right;
+    for (const std::int32_t row : rows) {
+        const std::int32_t code = axis.codes[static_cast<std::size_t>(row)];
+        ((axis.is_categorical ? code == node.code : code <= node.code) ? left : right).push_back(row);
+    }
+    judge_rows(instance, *node.left, left, depth + 1, judged);
+    judge_rows(instance, *node.right, right, depth + 1, judged);
+}
+
+} // namespace
+
+Judged judge(const Instance& instance, const NodePtr& tree) {
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(instance.n_rows));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        rows[r] = static_cast<std::int32_t>(r);
+    }
+    Judged judged;
+    judge_rows(instance, *tree, rows, 0, judged);
+    return judged;
+}
+
+NodePtr simplify(const Instance& instance, const NodePtr& tree, const RowSet& set) {
+    if (tree->is_leaf()) {
+        return tree;
+    }
+    const Split split = split_rows(instance, set, tree->axis, tree->code);
+    if (split.left.rows.empty()) {
+        return simplify(instance, tree->right, set);
+    }
+    if (split.right.rows.empty()) {
+        return simplify(instance, tree->left, set);
+    }
+    const NodePtr left = simplify(instance, tree->left, split.left);
+    const NodePtr right = simplify(instance, tree->right, split.right);
+    if (left->is_leaf() && right->is_leaf() && left->label == right->label) {
+        return left;
+    }
+    return make_split(tree->axis, tree->code, left, right);
+}
+
+namespace {
+
+int count_leaves(const Node& node) {
+    return node.is_leaf() ? 1 : count_leaves(*node.left) + count_leaves(*node.right);
+}
+
+bool keeps_minimum(const Instance& instance, const Constraints& constraints, const Node& node, const RowSet& set) {
+    if (!node.is_leaf()) {
+        const Split split = split_rows(instance, set, node.axis, node.code);
+        return keeps_minimum(instance, constraints, *node.left, split.left) && keeps_minimum(instance, constraints, *node.right, split.right);
+    }
+    Amount weight = 0;
+    std::vector<std::int64_t> arms(static_cast<std::size_t>(instance.n_arms), 0);
+    for (const std::int32_t row : set.rows) {
+        weight += instance.weight[static_cast<std::size_t>(row)];
+        for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+            arms[arm] += instance.arm_count[static_cast<std::size_t>(row) * arms.size() + arm];
+        }
+    }
+    return set.count >= constraints.min_samples_leaf && weight >= instance.min_weight_leaf &&
+           std::all_of(arms.begin(), arms.end(), [&](std::int64_t n) { return n >= constraints.min_samples_arm; });
+}
+
+} // namespace
+
+bool keeps_limits(const Instance& instance, const Constraints& constraints, const NodePtr& tree, const RowSet& root) {
+    if (tree->is_leaf()) {
+        return true;
+    }
+    if (constraints.max_leaves > 0 && count_leaves(*tree) > constraints.max_leaves) {
+        return false;
+    }
+    return !constraints.has_leaf_minimum() || keeps_minimum(instance, constraints, *tree, root);
+}
+
+} // namespace certree

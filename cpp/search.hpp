@@ -1,0 +1,104 @@
+// The search: a certified optimal tree of an instance, or the best tree so far and a true lower bound.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "any_labels.hpp"
+#include "cache.hpp"
+#include "control.hpp"
+#include "two_labels.hpp"
+
+namespace certree {
+
+struct Limits {
+    double seconds = 1e18;
+    std::int64_t memory_bytes = 0;  // 0: no limit
+    int n_threads = 1;
+    std::uint32_t switches = 0;
+};
+
+struct Statistics {
+    std::atomic<std::int64_t> subproblems{0};
+    std::atomic<std::int64_t> expansions{0};
+    std::atomic<std::int64_t> probes{0};
+    std::atomic<std::int64_t> similar{0};
+    std::atomic<std::int64_t> cache_hits{0};
+    std::atomic<std::int64_t> triples{0};
+    std::atomic<std::int64_t> pairs{0};
+    std::int64_t cache_entries = 0;
+    std::int64_t cache_forgotten = 0;
+    int depth_reached = 0;
+};
+
+enum class Status { optimal, guessed, time_limit, memory_limit, interrupted };
+
+struct Result {
+    NodePtr tree;
+    Amount cost = 0;       // without λ and offset
+    int leaves = 1;
+    Amount lower = 0;      // with λ, without offset
+    Status status = Status::optimal;
+};
+
+class Search {
+public:
+    Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control);
+
+    Result run();
+
+    // Safe to call while run() is under way in another thread.
+    Amount upper_now() const { return upper_now_.load(std::memory_order_relaxed); }
+    Amount lower_now() const { return lower_now_.load(std::memory_order_relaxed); }
+
+    const Statistics& statistics() const { return statistics_; }
+
+private:
+    struct Interval;
+    struct Frontier;
+
+    Outcome solve(const RowSet& set, int depth, Amount budget, bool is_root);
+    void expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower, Outcome& outcome);
+    void probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier);
+    void combine(const RowSet& left, const RowSet& right, int depth, const Outcome& l, const Outcome& r, std::int32_t axis,
+                 std::int32_t code, Frontier& frontier, bool is_root);
+    NodePtr tree_of(const RowSet& set, int depth, const Outcome& outcome, std::size_t entry);
+    bool is_fast(int depth, const Local& local) const;
+    std::size_t width_at(int depth) const;
+    bool offer(const NodePtr& tree);
+    void raise_lower(Amount value);
+
+    const Instance& instance_;
+    Constraints constraints_;
+    const Limits& limits_;
+    const Control& control_;
+    AnyLabels any_labels_;
+    TwoLabels two_labels_;
+    Cache cache_;
+    bool is_two_labels_;    // two labels and nothing but depth and λ to keep to
+    bool has_relaxation_;   // two labels under a leaf minimum or a leaf limit: lifting it gives cheap bounds
+    bool is_bounded_;       // Monotone, Difference and Interval hold as they stand
+    Statistics statistics_;
+    NodePtr best_tree_;
+    Amount best_value_ = unreachable;
+    std::atomic<Amount> upper_now_{unreachable};
+    std::atomic<Amount> lower_now_{0};
+    std::mutex best_mutex_;
+};
+
+// Cost (without λ) and leaves of a tree on all rows of an instance.
+struct Judged {
+    Amount cost = 0;
+    int leaves = 0;
+    int depth = 0;
+};
+Judged judge(const Instance& instance, const NodePtr& tree);
+
+// Whether a tree keeps the limits on the number and the size of leaves. A lone leaf always does.
+bool keeps_limits(const Instance& instance, const Constraints& constraints, const NodePtr& tree, const RowSet& root);
+
+// The same tree without splits that change nothing (both children the same label, or one side without rows).
+NodePtr simplify(const Instance& instance, const NodePtr& tree, const RowSet& set);
+
+} // namespace certree

@@ -1,0 +1,150 @@
+#include "subset.hpp"
+
+#include <algorithm>
+
+namespace certree {
+
+void RowSet::add(const Instance& instance, std::int32_t row) {
+    const auto r = static_cast<std::size_t>(row);
+    rows.push_back(row);
+    key += instance.row_key[r];
+    worst += instance.worst[r];
+    if (!instance.balance.empty()) {
+        balance += instance.balance[r];
+    }
+    if (!instance.reference.empty()) {
+        reference += instance.reference[r];
+    }
+    if (!instance.count.empty()) {
+        count += instance.count[r];
+    }
+}
+
+RowSet all_rows(const Instance& instance) {
+    RowSet set;
+    set.rows.reserve(static_cast<std::size_t>(instance.n_rows));
+    for (std::int32_t r = 0; r < instance.n_rows; ++r) {
+        set.add(instance, r);
+    }
+    return set;
+}
+
+Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<std::int32_t>(set.rows.size())) {
+    const std::size_t n = set.rows.size();
+    std::vector<std::int32_t> rank;
+    struct Draft {
+        LocalAxis axis;
+        std::vector<std::int32_t> test_code;
+        std::size_t store = 0;
+    };
+    std::vector<Draft> drafts;
+    drafts.reserve(instance.axes.size());
+    code_store_.resize(instance.axes.size() * n);
+    std::size_t used = 0;
+    for (std::size_t a = 0; a < instance.axes.size(); ++a) {
+        const Axis& axis = instance.axes[a];
+        std::int32_t* codes = code_store_.data() + used;
+        rank.assign(static_cast<std::size_t>(axis.n_codes), 0);
+        for (std::size_t i = 0; i < n; ++i) {
+            codes[i] = axis.codes[static_cast<std::size_t>(set.rows[i])];
+            rank[static_cast<std::size_t>(codes[i])] = 1;
+        }
+        Draft draft;
+        std::int32_t n_present = 0;
+        for (const std::int32_t present : rank) {
+            n_present += present;
+        }
+        if (n_present < 2) {
+            continue;
+        }
+        draft.axis.axis = static_cast<std::int32_t>(a);
+        draft.axis.is_categorical = axis.is_categorical;
+        std::int32_t next = 0;
+        if (axis.is_categorical) {
+            // With two categories left the second test is the first one's complement.
+            const std::int32_t most = n_present == 2 ? 1 : n_present;
+            for (std::int32_t c = 0; c < axis.n_tests; ++c) {
+                if (rank[static_cast<std::size_t>(c)] != 0 && next < most) {
+                    rank[static_cast<std::size_t>(c)] = next++;
+                    draft.test_code.push_back(c);
+                } else {
+                    rank[static_cast<std::size_t>(c)] = -1;
+                }
+            }
+            for (std::size_t c = 0; c < rank.size(); ++c) {
+                if (rank[c] < 0 || c >= static_cast<std::size_t>(axis.n_tests)) {
+                    rank[c] = next;
+                }
+            }
+            draft.axis.n_tests = next;
+            draft.axis.n_codes = next + 1;
+            // One test over two groups of rows reads the same as an ordered axis.
+            draft.axis.is_categorical = next > 1;
+        } else {
+            for (std::size_t c = 0; c < rank.size(); ++c) {
+                if (rank[c] != 0) {
+                    rank[c] = next++;
+                    draft.test_code.push_back(static_cast<std::int32_t>(c));
+                }
+            }
+            draft.test_code.pop_back();
+            draft.axis.n_tests = next - 1;
+            draft.axis.n_codes = next;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            codes[i] = rank[static_cast<std::size_t>(codes[i])];
+        }
+        draft.store = used;
+        used += n;
+        drafts.push_back(std::move(draft));
+    }
+    const auto group = [](const Draft& draft) {
+        return draft.axis.is_categorical ? 2 : draft.axis.n_tests > 1 ? 0 : 1;
+    };
+    std::stable_sort(drafts.begin(), drafts.end(), [&](const Draft& x, const Draft& y) { return group(x) < group(y); });
+    axes.reserve(drafts.size());
+    for (Draft& draft : drafts) {
+        draft.axis.codes = code_store_.data() + draft.store;
+        draft.axis.first_test = n_tests;
+        n_tests += draft.axis.n_tests;
+        n_step_axes += group(draft) == 0 ? 1 : 0;
+        test_code.insert(test_code.end(), draft.test_code.begin(), draft.test_code.end());
+        test_axis.insert(test_axis.end(), draft.test_code.size(), static_cast<std::int32_t>(axes.size()));
+        axes.push_back(draft.axis);
+    }
+}
+
+Split split_rows(const Instance& instance, const RowSet& set, const LocalAxis& axis, std::int32_t test) {
+    Split split;
+    for (std::size_t i = 0; i < set.rows.size(); ++i) {
+        (axis.holds(axis.codes[i], test) ? split.left : split.right).add(instance, set.rows[i]);
+    }
+    return split;
+}
+
+Split split_rows(const Instance& instance, const RowSet& set, std::int32_t axis, std::int32_t code) {
+    Split split;
+    const Axis& full = instance.axes[static_cast<std::size_t>(axis)];
+    for (const std::int32_t row : set.rows) {
+        const std::int32_t c = full.codes[static_cast<std::size_t>(row)];
+        ((full.is_categorical ? c == code : c <= code) ? split.left : split.right).add(instance, row);
+    }
+    return split;
+}
+
+NodePtr make_leaf(std::int32_t label) {
+    auto node = std::make_shared<Node>();
+    node->label = label;
+    return node;
+}
+
+NodePtr make_split(std::int32_t axis, std::int32_t code, NodePtr left, NodePtr right) {
+    auto node = std::make_shared<Node>();
+    node->axis = axis;
+    node->code = code;
+    node->left = std::move(left);
+    node->right = std::move(right);
+    return node;
+}
+
+} // namespace certree
