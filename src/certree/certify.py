@@ -48,13 +48,13 @@ def measure(tree: Tree, problem: Problem) -> Account:
     else:
         assert problem.costs is not None
         costs = problem.costs[np.arange(len(label)), label]
-    loss = math.fsum(costs) / problem.normaliser
-    members = [leaf == node for node in tree.leaves]
+    loss = math.fsum(costs.tolist()) / problem.normaliser
+    leaves = tree.leaves
     return Account(
         loss=loss,
         objective=loss + problem.regularization * tree.n_leaves,
-        rows=tuple(int(np.count_nonzero(inside)) for inside in members),
-        weights=tuple(math.fsum(problem.weights[inside]) for inside in members),
+        rows=tuple(np.bincount(leaf, minlength=tree.n_nodes)[leaves].tolist()),
+        weights=tuple(np.bincount(leaf, problem.weights, minlength=tree.n_nodes)[leaves].tolist()),
     )
 
 

@@ -227,8 +227,9 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         return self.n_leaves_
 
     def _read(self, X: Any, *, reset: bool) -> Table:
+        table = read_table(X, estimator=self)
         validate_data(self, X, reset=reset, skip_check_array=True)
-        return read_table(X, estimator=self)
+        return table
 
     def _read_labels(self, y: Any, n_rows: int) -> tuple[Array, Array]:
         if y is None:

@@ -102,6 +102,8 @@ def solve(
             switches=sum(SWITCHES[name] for name in set(switched_off)),
             progress=show,
         )
+        if show is not None:
+            show(0.0, found["upper"], found["lower"])
     solution = judge(
         problem,
         _read_tree(problem, found),
