@@ -1,0 +1,75 @@
+"""The command: python -m benchmarks [--suite NAME] [--repeat N] [--peer-timeout S] [--quick]."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.adapters import CONTENDERS
+from benchmarks.measure import Peers, measure
+from benchmarks.suites import SUITES, Cell, Row, Suite
+from benchmarks.tables import AbsentError, load
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def run_cell(cell: Cell, repeats: int, peers: Peers, is_patient: bool) -> Row:
+    """Measures a cell with whoever is installed, or skips it with the reason."""
+    try:
+        load(cell.subject.table)
+    except AbsentError as reason:
+        return Row(cell, skipped=str(reason))
+    present = {name: request for name, request in cell.requests.items() if CONTENDERS[request.contender].is_installed}
+    if set(cell.over).isdisjoint(present) and cell.over:
+        absent = ", ".join(CONTENDERS[cell.requests[name].contender].package for name in cell.over)
+        return Row(cell, skipped=f"not installed: {absent}")
+    return Row(cell, measure(present, repeats, peers, rivals=cell.over, is_patient=is_patient))
+
+
+def run_suite(suite: Suite, repeats: int, peers: Peers, is_patient: bool) -> list[Row]:
+    print(f"\n{suite.title}")
+    rows = []
+    for cell in suite.cells:
+        row = run_cell(cell, repeats, peers, is_patient)
+        rows.append(row)
+        subject = cell.subject
+        head = f"  {subject.table} depth {subject.depth} λ {subject.penalty:g} {cell.part}".rstrip()
+        if row.skipped:
+            print(f"{head}: skipped, {row.skipped}", flush=True)
+            continue
+        figures = ", ".join(f"{name} {report.measurement_text(m)}" for name, m in row.measurements.items())
+        ratio = "" if row.ratio is None else f", ratio {'> ' if row.is_ratio_bound else ''}{row.ratio:.3g}"
+        print(f"{head}: {figures}{ratio}", flush=True)
+        if row.disagreement:
+            print(f"  WRONG: {row.disagreement}", flush=True)
+    return rows
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="certree beside its peers")
+    parser.add_argument("--suite", choices=[*SUITES, "all"], default="all")
+    parser.add_argument("--repeat", type=int, default=3, help="fresh processes a contender and cell (default 3)")
+    parser.add_argument("--peer-timeout", type=float, default=200, help="seconds a fit may take (default 200)")
+    parser.add_argument("--quick", action="store_true", help="few small cells, once, 20 s at most: a smoke test")
+    parser.add_argument("--patient", action="store_true", help="let a peer finish that has already lost to another")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the tables are written")
+    options = parser.parse_args(arguments)
+
+    repeats, seconds = (1, min(20.0, options.peer_timeout)) if options.quick else (options.repeat, options.peer_timeout)
+    peers = Peers(options.results / "peers.json")
+    is_wrong = False
+    for name in SUITES if options.suite == "all" else [options.suite]:
+        suite = SUITES[name](options.quick, seconds)
+        rows = run_suite(suite, repeats, peers, options.patient)
+        for verdict in report.write(suite, rows, options.results):
+            print(f"  {'met' if verdict['is_met'] else 'NOT MET'}: {verdict['target']}: {verdict['found']}")
+        is_wrong |= any(row.disagreement for row in rows)
+    if is_wrong:
+        print("\nWRONG: objectives disagree, see above", file=sys.stderr)
+    return 1 if is_wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

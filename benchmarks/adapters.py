@@ -1,0 +1,149 @@
+"""One function a library, all of one signature: fit(table, depth, λ, weights, time_limit) -> Outcome.
+
+The seconds are those of the library's whole `fit` call on arrays that lie ready: nobody is charged for reading files or
+for the two-valued copy of the table that STreeD needs. The objective is never a library's own word: it is recomputed
+from the tree's predictions and its number of leaves, by the one definition R = Σ w·[wrong] / Σ w + λ·leaves.
+
+λ in the peers: STreeD's `cost_complexity` is charged for each branching node and ConTree's `complexity_cost` too, both
+relative to the number of rows. A tree has one leaf more than branching nodes, so their optimum is ours, λ higher.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import metadata, util
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.tables import Table
+
+Weights = NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one fit did."""
+
+    seconds: float
+    objective: float
+    status: str
+    """ "optimal" where the library says or implies that it finished its proof, else what stopped it."""
+    leaves: int
+    notes: dict[str, float]
+    """Figures that only some libraries have, such as a lower bound."""
+
+
+class UnsupportedError(Exception):
+    """A library cannot do what the cell asks."""
+
+
+Fit = Callable[..., Outcome]
+
+
+def objective(table: Table, predicted: Any, leaves: int, penalty: float, weights: Weights) -> float:
+    """R of a tree that predicts so and has so many leaves."""
+    weight = np.ones(len(table.y)) if weights is None else weights
+    return float(weight[np.asarray(predicted) != table.y].sum() / weight.sum() + penalty * leaves)
+
+
+def fit_certree(
+    table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, **options: Any
+) -> Outcome:
+    from certree import SparseTreeClassifier
+
+    model = SparseTreeClassifier(max_depth=depth, regularization=penalty, time_limit=time_limit, **options)
+    with warnings.catch_warnings():
+        # A limit that is reached is part of some cells, and its status is reported.
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        model.fit(table.X, table.y, sample_weight=weights)
+        seconds = time.perf_counter() - start
+    found = objective(table, model.predict(table.X), model.n_leaves_, penalty, weights)
+    if abs(found - model.objective_) > 1e-9:
+        raise AssertionError(f"certree says {model.objective_!r}, but its tree costs {found!r}")
+    if model.status_ == "optimal" and abs(model.gap_) > 1e-9:
+        raise AssertionError(f"certree says optimal with a gap of {model.gap_!r}")
+    notes = {"lower": float(model.lower_bound_)}
+    return Outcome(seconds, found, model.status_, model.n_leaves_, notes)
+
+
+@lru_cache(maxsize=1)
+def _binarised(table: Table) -> NDArray[np.uint8]:
+    return table.binarised()
+
+
+def fit_streed(table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None) -> Outcome:
+    from pystreed import STreeDClassifier
+
+    if weights is not None:
+        raise UnsupportedError("STreeD's classifier with a penalty knows no real weights")
+    tests = _binarised(table)
+    limit = time_limit if time_limit is not None else 1e6
+    model = STreeDClassifier("cost-complex-accuracy", max_depth=depth, cost_complexity=penalty, time_limit=limit)
+    start = time.perf_counter()
+    model.fit(tests, table.y)
+    seconds = time.perf_counter() - start
+    status = "optimal" if model.fit_result.is_optimal() else "time_limit"
+    leaves = int(model.get_n_leaves())
+    return Outcome(seconds, objective(table, model.predict(tests), leaves, penalty, weights), status, leaves, {})
+
+
+def fit_contree(table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None) -> Outcome:
+    from pycontree import ConTree
+
+    if weights is not None:
+        raise UnsupportedError("ConTree knows no weights")
+    limit = time_limit if time_limit is not None else 1e6
+    model = ConTree(max_depth=depth, complexity_cost=penalty, time_limit=limit)
+    start = time.perf_counter()
+    model.fit(table.X, table.y)
+    seconds = time.perf_counter() - start
+    # It does not say whether it finished; it stops where its limit is.
+    status = "optimal" if seconds < 0.99 * limit else "time_limit"
+    leaves = int(model.get_num_leaf_nodes())
+    return Outcome(seconds, objective(table, model.predict(table.X), leaves, penalty, weights), status, leaves, {})
+
+
+def fit_cart(table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None) -> Outcome:  # noqa: ARG001
+    """scikit-learn's greedy tree: no optimum, a yardstick for seconds. Depth 0 stands for its default, no limit."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = DecisionTreeClassifier(max_depth=depth or None, random_state=0)
+    start = time.perf_counter()
+    model.fit(table.X, table.y, sample_weight=weights)
+    seconds = time.perf_counter() - start
+    leaves = int(model.get_n_leaves())
+    return Outcome(seconds, objective(table, model.predict(table.X), leaves, penalty, weights), "greedy", leaves, {})
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A library and the function that fits it."""
+
+    title: str
+    package: str
+    fit: Fit
+    is_exact: bool
+
+    @property
+    def is_installed(self) -> bool:
+        module = {"scikit-learn": "sklearn"}.get(self.package, self.package)
+        return util.find_spec(module) is not None
+
+    @property
+    def version(self) -> str:
+        return metadata.version(self.package)
+
+
+CONTENDERS: dict[str, Contender] = {
+    "certree": Contender("certree", "certree", fit_certree, is_exact=True),
+    "streed": Contender("STreeD", "pystreed", fit_streed, is_exact=True),
+    "contree": Contender("ConTree", "pycontree", fit_contree, is_exact=True),
+    "cart": Contender("CART", "scikit-learn", fit_cart, is_exact=False),
+}

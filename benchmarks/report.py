@@ -1,0 +1,183 @@
+"""Judges measured suites and writes results/<suite>.json and .md, and results/summary.md from all that is there."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.adapters import CONTENDERS
+from benchmarks.machine import describe
+from benchmarks.measure import Measurement
+from benchmarks.suites import Row, Suite, memory_growth
+from benchmarks.tables import load
+
+METHOD = (
+    "Every fit in a fresh process, contenders in turn, one thread unless said; seconds of the whole `fit` call on "
+    "arrays that lie ready, median of the repeats (fits of milliseconds are repeated inside the process too). The "
+    "objective of every tree is recomputed from its predictions and must agree. A peer that has clearly lost to the "
+    "other one, or that reached its time limit, is stopped and shown as “> s”. † A peer's figure of an earlier day."
+)
+
+
+def judge(suite: Suite, rows: list[Row]) -> list[dict[str, Any]]:
+    """Each target with what was found and whether it is met."""
+    verdicts = []
+    for target in suite.targets:
+        found, is_met = target.judge(rows)
+        verdicts.append({"target": target.text, "found": found, "is_met": is_met})
+    return verdicts
+
+
+def write(suite: Suite, rows: list[Row], directory: Path) -> list[dict[str, Any]]:
+    """Writes the two files of a suite and the summary; returns the verdicts."""
+    directory.mkdir(parents=True, exist_ok=True)
+    verdicts = judge(suite, rows)
+    record = {
+        "suite": suite.name,
+        "title": suite.title,
+        "date": datetime.date.today().isoformat(),
+        "machine": describe(),
+        "targets": verdicts,
+        "disagreements": [text for row in rows if (text := row.disagreement)],
+        "cells": [_plain(row) for row in rows],
+    }
+    (directory / f"{suite.name}.json").write_text(json.dumps(record, indent=1, allow_nan=True) + "\n")
+    (directory / f"{suite.name}.md").write_text(_page(suite, rows, record))
+    summarise(directory)
+    return verdicts
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return {
+        "part": row.cell.part,
+        "requests": {name: asdict(request) for name, request in row.cell.requests.items()},
+        "measurements": {name: asdict(measurement) for name, measurement in row.measurements.items()},
+        "ratio": row.ratio,
+        "is_ratio_bound": row.is_ratio_bound,
+        "skipped": row.skipped,
+        "disagreement": row.disagreement,
+    }
+
+
+def seconds_text(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "–"
+    if seconds < 0.1:
+        return f"{seconds * 1000:.2g} ms" if seconds < 0.01 else f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def measurement_text(measurement: Measurement | None) -> str:
+    if measurement is None or not measurement.has_figures:
+        return "–" if measurement is None or measurement.status == "unsupported" else "failed"
+    text = seconds_text(measurement.seconds)
+    if measurement.is_timeout:
+        text = f"> {text}"
+    elif measurement.status not in ("optimal", "greedy"):
+        text += f" ({measurement.status})"
+    return text + (" †" if measurement.remembered else "")
+
+
+def _page(suite: Suite, rows: list[Row], record: dict[str, Any]) -> str:
+    lines = [f"# {suite.title}", ""]
+    for verdict in record["targets"]:
+        lines.append(f"- **{'met' if verdict['is_met'] else 'not met'}**: {verdict['target']} — {verdict['found']}")
+    lines += [f"- **WRONG**: {text}" for text in record["disagreements"]]
+    lines += ["", *(_limits_table(rows) if suite.name == "limits" else _contest_table(rows)), "", METHOD, ""]
+    skipped = sorted({row.skipped for row in rows if row.skipped})
+    lines += [f"Skipped: {reason}." for reason in skipped] + ([""] if skipped else [])
+    remembered = sorted({m.remembered for row in rows for m in row.measurements.values() if m.remembered})
+    lines += [f"† of {', '.join(remembered)}.", ""] if remembered else []
+    sources = {row.cell.subject.table: load(row.cell.subject.table) for row in rows if not row.skipped}
+    lines += ["Tables:", ""] + [
+        f"- {name} ({t.shape_text}, {t.n_thresholds} tests): {t.source}" for name, t in sources.items()
+    ]
+    return "\n".join([*lines, "", _machine_text(record), ""])
+
+
+def _contest_table(rows: list[Row]) -> list[str]:
+    names = list(dict.fromkeys(name for row in rows for name in row.cell.requests))
+    titles = [CONTENDERS[name].title if name in CONTENDERS else name for name in names]
+    parts = any(row.cell.part for row in rows)
+    head = ["table", "depth", "λ", *(["part"] if parts else []), *titles, "ratio", "objective", "leaves"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        if row.skipped:
+            continue
+        subject, under = row.cell.subject, row.measurements[row.cell.under]
+        ratio = "–" if row.ratio is None else f"{'> ' if row.is_ratio_bound else ''}{row.ratio:.3g}"
+        cells = [subject.table, str(subject.depth), f"{subject.penalty:g}", *([row.cell.part] if parts else [])]
+        cells += [measurement_text(row.measurements.get(name)) for name in names]
+        cells += [ratio, "–" if under.objective is None else f"{under.objective:.6f}", str(under.leaves or "–")]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _limits_table(rows: list[Row]) -> list[str]:
+    head = [
+        "part",
+        "table",
+        "depth",
+        "λ",
+        "threads",
+        "limit",
+        "seconds",
+        "status",
+        "memory of the fit",
+        "peak",
+        "interrupt",
+    ]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        if row.skipped:
+            continue
+        request, found = row.cell.subject, row.measurements["certree"]
+        if not found.has_figures:
+            lines.append(f"| {row.cell.part} | {request.table} | {request.depth} | {found.status}: {found.remark} |")
+            continue
+        memory = request.options.get("memory_limit")
+        limit = f"{memory / 2**20:.0f} MB" if memory else f"{request.time_limit:g} s"
+        wait = found.notes.get("interrupt_seconds")
+        cells = [
+            row.cell.part, request.table, str(request.depth), f"{request.penalty:g}",
+            str(request.options.get("n_jobs", 1)), limit, f"{found.seconds:.2f}", found.status, f"{memory_growth(found):.0f} MB",
+            f"{found.notes['peak_megabytes']:.0f} MB", "–" if wait is None else f"{wait:.3f} s",
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _machine_text(record: dict[str, Any]) -> str:
+    machine = record["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return (
+        f"{record['date']}; {machine['processor']}, {machine['cores']} cores, {machine['memory_gigabytes']} GB, "
+        f"{' '.join(machine['instructions'])}; {machine['system']}, Python {machine['python']}; {versions}."
+    )
+
+
+def summarise(directory: Path) -> None:
+    """One page over all suites that were ever measured here."""
+    lines = ["# What the benchmarks show", "", "| suite | target | found | met | measured |", "|---|---|---|---|---|"]
+    for path in sorted(directory.glob("*.json")):
+        record = json.loads(path.read_text())
+        if "targets" not in record:
+            continue
+        for verdict in record["targets"]:
+            met = "yes" if verdict["is_met"] else "**no**"
+            cells = [
+                f"[{record['suite']}]({record['suite']}.md)",
+                verdict["target"],
+                verdict["found"],
+                met,
+                record["date"],
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+        lines += [
+            f"| {record['suite']} | objectives agree | **{text}** | **no** | |" for text in record["disagreements"]
+        ]
+    (directory / "summary.md").write_text("\n".join(lines) + "\n")

