@@ -259,7 +259,8 @@ void AnyLabels::solve(const RowSet& set, const Local& local, int depth, Outcome&
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(entry.root)])];
         const std::int32_t code = local.test_code[static_cast<std::size_t>(entry.root)];
         const Split split = split_rows(instance_, set, axis.axis, code);
-        return make_split(axis.axis, code, build_side(split.left, entry.left), build_side(split.right, entry.right));
+        return make_split(axis.axis, code, build_side(split.left, axis.is_reversed ? entry.right : entry.left),
+                          build_side(split.right, axis.is_reversed ? entry.left : entry.right));
     };
     if (!is_limited) {
         const Found& entry = found[3];

@@ -242,5 +242,6 @@ NB_MODULE(_engine, m) {
     switches["deepening"] = static_cast<std::uint32_t>(no_deepening);
     switches["relaxation"] = static_cast<std::uint32_t>(no_relaxation);
     switches["steps"] = static_cast<std::uint32_t>(no_steps);
+    switches["cost_model"] = static_cast<std::uint32_t>(no_cost_model);
     m.attr("SWITCHES") = switches;
 }

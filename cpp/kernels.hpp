@@ -31,6 +31,9 @@ struct Kernels {
 
     // line[t] += row[t].
     void (*add)(std::int32_t* line, const std::int32_t* row, std::int32_t n);
+
+    // line[t] += amount for exactly n tests, any n: a row enters every test from its own code on.
+    void (*step)(std::int32_t* line, std::int32_t n, std::int32_t amount);
 };
 
 const Kernels& plain_kernels();

@@ -122,10 +122,23 @@ void add(std::int32_t* line, const std::int32_t* row, std::int32_t n) {
     }
 }
 
+void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
+    const Vector amounts = _mm256_set1_epi32(amount);
+    std::int32_t t = 0;
+    for (; t + 8 <= n; t += 8) {
+        store(line + t, _mm256_add_epi32(load(line + t), amounts));
+    }
+    if (t < n) {
+        const Vector lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        const Vector mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(n - t), lane);
+        _mm256_maskstore_epi32(line + t, mask, _mm256_add_epi32(_mm256_maskload_epi32(line + t, mask), amounts));
+    }
+}
+
 } // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add};
+    static const Kernels kernels{quadrants, halves, difference, add, step};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

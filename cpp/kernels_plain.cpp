@@ -46,10 +46,16 @@ void add(std::int32_t* line, const std::int32_t* row, std::int32_t n) {
     }
 }
 
+void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
+    for (std::int32_t t = 0; t < n; ++t) {
+        line[t] += amount;
+    }
+}
+
 } // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add};
+    static const Kernels kernels{quadrants, halves, difference, add, step};
     return kernels;
 }
 

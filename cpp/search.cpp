@@ -92,7 +92,7 @@ Search::Search(const Instance& instance, const Constraints& constraints, const L
     : instance_(instance), constraints_(constraints), limits_(limits), control_(control),
       any_labels_(instance_, constraints_), two_labels_(instance_, control), cache_(cache_bytes(limits, control)),
       is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
-      has_relaxation_(false && instance.n_labels == 2 && !is_two_labels_ && !control.is_off(no_relaxation)),
+      has_relaxation_(instance.n_labels == 2 && !is_two_labels_ && !control.is_off(no_relaxation)),
       is_bounded_(!constraints.has_leaf_minimum()) {}
 
 std::size_t Search::width_at(int depth) const {
@@ -104,7 +104,6 @@ std::size_t Search::width_at(int depth) const {
 }
 
 bool Search::is_fast(int depth, const Local& local) const {
-    return false;
     return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && two_labels_.triples_pay(local));
 }
 
@@ -399,9 +398,12 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
             if (std::max(a.lower, first_lower) + second_lower < cap) {
                 const Outcome b = solve(second, depth - 1, cap - std::max(a.lower, first_lower), false);
                 second_lower = std::max(second_lower, b.relaxed);
-                const Outcome& l = is_left_first ? a : b;
-                const Outcome& r = is_left_first ? b : a;
-                combine(split.left, split.right, depth, l, r, axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + test)], frontier, is_root);
+                const std::int32_t code = local.test_code[static_cast<std::size_t>(axis.first_test + test)];
+                if (is_left_first != axis.is_reversed) {
+                    combine(first, second, depth, a, b, axis.axis, code, frontier, is_root);
+                } else {
+                    combine(second, first, depth, b, a, axis.axis, code, frontier, is_root);
+                }
             }
             is_complete = !control_.should_stop();
             lock.lock();

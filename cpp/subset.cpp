@@ -91,15 +91,24 @@ Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<s
             draft.axis.n_tests = next - 1;
             draft.axis.n_codes = next;
         }
+        std::int32_t at_ends = 0;
         for (std::size_t i = 0; i < n; ++i) {
             codes[i] = rank[static_cast<std::size_t>(codes[i])];
+            at_ends += (codes[i] == 0 ? 1 : 0) - (codes[i] == draft.axis.n_tests ? 1 : 0);
+        }
+        if (at_ends > 0 && !draft.axis.is_categorical) {
+            draft.axis.is_reversed = true;
+            for (std::size_t i = 0; i < n; ++i) {
+                codes[i] = draft.axis.n_tests - codes[i];
+            }
+            std::reverse(draft.test_code.begin(), draft.test_code.end());
         }
         draft.store = used;
         used += n;
         drafts.push_back(std::move(draft));
     }
     const auto group = [](const Draft& draft) {
-        return draft.axis.is_categorical ? 2 : draft.axis.n_tests > 1 ? 0 : 1;
+        return draft.axis.is_categorical ? 1 : draft.axis.n_tests > 1 ? 0 : 2;
     };
     std::stable_sort(drafts.begin(), drafts.end(), [&](const Draft& x, const Draft& y) { return group(x) < group(y); });
     axes.reserve(drafts.size());
@@ -108,6 +117,7 @@ Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<s
         draft.axis.first_test = n_tests;
         n_tests += draft.axis.n_tests;
         n_step_axes += group(draft) == 0 ? 1 : 0;
+        n_single_axes += group(draft) == 2 ? 1 : 0;
         test_code.insert(test_code.end(), draft.test_code.begin(), draft.test_code.end());
         test_axis.insert(test_axis.end(), draft.test_code.size(), static_cast<std::int32_t>(axes.size()));
         axes.push_back(draft.axis);

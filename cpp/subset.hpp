@@ -22,24 +22,29 @@ struct RowSet {
 RowSet all_rows(const Instance& instance);
 
 // One axis as seen from inside a row set. Test j holds where code <= j (ordered) or code == j (categorical).
+// Ordered codes run so that the last one is the more frequent end: rows with the last code satisfy no test, so closed
+// forms never touch them. On an axis turned round for that, a test holds where the instance's test fails.
 struct LocalAxis {
     std::int32_t axis = 0;        // in the instance
     std::int32_t n_codes = 0;
     std::int32_t n_tests = 0;
     std::int32_t first_test = 0;  // tests of all axes are numbered through
     bool is_categorical = false;
+    bool is_reversed = false;
     const std::int32_t* codes = nullptr;  // of each row of the set, in its order
 
     bool holds(std::int32_t code, std::int32_t test) const { return is_categorical ? code == test : code <= test; }
 };
 
-// Axes with many tests come first, then those with one test: closed forms treat the two groups differently.
+// Ordered axes with many tests come first, then categorical ones, then those with a single test: closed forms treat the
+// groups differently.
 struct Local {
     std::int32_t n_rows = 0;
     std::int32_t n_tests = 0;
-    std::int32_t n_step_axes = 0;  // ordered axes with at least two tests; they come first
+    std::int32_t n_step_axes = 0;    // ordered axes with at least two tests
+    std::int32_t n_single_axes = 0;  // axes with one test
     std::vector<LocalAxis> axes;
-    std::vector<std::int32_t> test_code;  // instance code of each test
+    std::vector<std::int32_t> test_code;  // instance code of each test (with sides swapped on a reversed axis)
     std::vector<std::int32_t> test_axis;  // local axis of each test
 
     Local(const Instance& instance, const RowSet& set);
