@@ -15,7 +15,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import compute_class_weight
+from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
@@ -237,6 +237,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows}, y {len(y)}")
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         return classes, codes

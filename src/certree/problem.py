@@ -156,8 +156,13 @@ class Problem:
 
     @property
     def has_room_to_split(self) -> bool:
-        """Whether a split might meet the constraints. Where all rows together fall short, no part of them can."""
-        if self.max_depth == 0 or self.max_leaves == 1 or self.n_rows < 2 * self.min_samples_leaf:
+        """Whether a split might help and meet the constraints. Where all rows together fall short, no part can."""
+        if (
+            len(self.labels) == 1
+            or self.max_depth == 0
+            or self.max_leaves == 1
+            or self.n_rows < 2 * self.min_samples_leaf
+        ):
             return False
         if self.arms is not None and self.min_samples_arm > 0:
             rows_of_arms = np.bincount(self.arms, minlength=self.n_arms)

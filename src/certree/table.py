@@ -12,6 +12,7 @@ It knows nothing of labels, tests or trees.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +96,9 @@ def _has_text(rows: Sequence[Any]) -> bool:
 def _read_frame(source: Any) -> Table | None:
     import narwhals.stable.v1 as nw
 
+    twice = [name for name, count in Counter(getattr(source, "columns", ())).items() if count > 1]
+    if twice:
+        raise ValueError(f"X has more than one column named {twice[0]!r}")
     frame = nw.from_native(source, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return None
@@ -104,8 +108,7 @@ def _read_frame(source: Any) -> Table | None:
         raise ValueError(
             f"Found array with 0 {missing}(s) (shape=({n_rows}, {n_columns})) while a minimum of 1 is required."
         )
-    # By position: pandas lets two columns share a name.
-    names = tuple(str(name) for name in source.columns) if hasattr(source, "columns") else tuple(frame.columns)
+    names = tuple(map(str, frame.columns))
     columns: list[Array] = []
     is_categorical: list[bool] = []
     for name, series in zip(names, frame.iter_columns(), strict=True):

@@ -1,0 +1,134 @@
+"""Limits: a search that ends early answers with a valid tree, a true bound and the reason."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certree import Limits, Problem, SparseTreeClassifier, certify, solve
+from certree.solver import SearchInterrupted
+
+
+@pytest.fixture(scope="module")
+def hard() -> tuple[Any, Any]:
+    """A table of noise that takes far longer than any limit here."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(3000, 25)), rng.integers(0, 2, 3000)
+
+
+def assert_valid(model: SparseTreeClassifier, X: Any, y: Any) -> None:
+    assert 0 <= model.lower_bound_ < model.objective_
+    assert model.gap_ == model.objective_ - model.lower_bound_
+    assert model.certificate_["status"] == model.status_
+    assert model.certificate_["lower_bound"] == model.lower_bound_
+    assert certify.check(model.certificate_, model.tree_, X, y).holds
+    assert model.objective_ <= 1 - np.bincount(y).max() / len(y) + model.regularization + 1e-12
+
+
+def test_a_time_limit_is_a_status(hard: tuple[Any, Any]) -> None:
+    X, y = hard
+    started = time.perf_counter()
+    model = SparseTreeClassifier(4, 0.0001, time_limit=0.5).fit(X, y)
+    assert model.status_ == "time_limit"
+    assert time.perf_counter() - started < 10
+    assert model.certificate_["limits"]["time_limit"] == 0.5
+    assert_valid(model, X, y)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_two_threads_keep_the_limit_too(hard: tuple[Any, Any], n_jobs: int) -> None:
+    X, y = hard
+    model = SparseTreeClassifier(4, 0.0001, time_limit=0.3, n_jobs=n_jobs).fit(X, y)
+    assert model.status_ == "time_limit"
+    assert_valid(model, X, y)
+
+
+def test_a_memory_limit_never_fails() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 8, (400, 5)).astype(float)
+    y = rng.integers(0, 2, 400)
+    free = SparseTreeClassifier(4, 0.002).fit(X, y)
+    tight = SparseTreeClassifier(4, 0.002, memory_limit=2_000_000).fit(X, y)
+    assert tight.status_ in ("optimal", "memory_limit")
+    assert tight.lower_bound_ <= free.objective_ <= tight.objective_ + 1e-12
+    if tight.status_ == "optimal":
+        assert tight.objective_ == pytest.approx(free.objective_, abs=1e-12)
+
+
+def interrupt_after(seconds: float, times: int = 1, pause: float = 0.05) -> threading.Thread:
+    def send() -> None:
+        for _ in range(times):
+            time.sleep(seconds if _ == 0 else pause)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_an_interrupt_keeps_the_best_tree(
+    hard: tuple[Any, Any], verbose: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X, y = hard
+    thread = interrupt_after(0.7)
+    try:
+        with pytest.warns(SearchInterrupted, match="the best tree so far has objective"):
+            model = SparseTreeClassifier(4, 0.0001, verbose=verbose, time_limit=30).fit(X, y)
+    finally:
+        thread.join()
+    assert model.status_ == "interrupted"
+    assert_valid(model, X, y)
+
+
+def test_a_second_interrupt_aborts() -> None:
+    # In a process of its own: the second signal may arrive after the first was answered.
+    script = """
+import os, signal, threading, time
+import numpy as np
+from certree import SparseTreeClassifier
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(3000, 25)), rng.integers(0, 2, 3000)
+def send():
+    time.sleep(1)
+    while True:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.001)
+threading.Thread(target=send, daemon=True).start()
+SparseTreeClassifier(4, 0.0001, time_limit=30).fit(X, y)
+time.sleep(30)
+"""
+    started = time.perf_counter()
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert time.perf_counter() - started < 25
+    assert finished.returncode != 0
+    assert "KeyboardInterrupt" in finished.stderr or finished.returncode == -signal.SIGINT
+
+
+def test_progress_shows_objective_bound_and_gap(hard: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = hard
+    SparseTreeClassifier(3, 0.001, time_limit=0.5, verbose=1).fit(X, y)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    for word in ("objective", "lower bound", "gap", "00:0"):
+        assert word in shown.err
+
+
+def test_silence_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    SparseTreeClassifier(2).fit([[0], [1], [2]], [0, 1, 0])
+    shown = capsys.readouterr()
+    assert shown.out == shown.err == ""
+
+
+def test_limits_are_in_the_certificate() -> None:
+    problem = Problem.from_labels([[0.0], [1.0]], [0, 1], max_depth=1)
+    certificate = solve(problem, Limits(time_limit=5, memory_limit=10**9, n_threads=2)).certificate
+    assert certificate["limits"] == {"time_limit": 5, "memory_limit": 10**9, "n_threads": 2}
