@@ -1,0 +1,466 @@
+"""The command line, and the only room that prints.
+
+It promises results on standard output, everything else on standard error, and an exit code that a script can trust:
+0 done (of a fit or a path: proved optimal), 3 a limit was reached and a valid tree was written, 2 wrong usage or bad
+input, 1 failure (of verify: the certificate does not hold).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.tree import DecisionTreeClassifier
+
+import certree
+from certree import certify
+from certree.datasets import load_lalonde
+from certree.datasets.files import read_csv, select, to_labels
+from certree.datasets.named import DATA_SETTING, SOURCES
+from certree.estimators import SparseTreeClassifier
+from certree.export import export_json, export_text, load, tree_of
+from certree.path import regularization_path
+from certree.table import Array, Table
+from certree.tree import Tree
+
+DONE, FAILED, MISUSED, LIMITED = 0, 1, 2, 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = make_parser().parse_args(arguments)
+    try:
+        check_destinations(options)
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python flushes once more at exit: give it a place to do so.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (ValueError, OSError, ImportError) as error:
+        reason = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            reason = f"{error.filename}: {error.strerror}"
+        print(f"certree {options.command}: {reason}", file=sys.stderr)
+        return MISUSED
+    except KeyboardInterrupt:
+        print(f"certree {options.command}: aborted", file=sys.stderr)
+        return FAILED
+    return code
+
+
+# What may be asked --------------------------------------------------------------------------------------------------
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="certree",
+        description="Certified optimal sparse decision trees for weighted data.",
+        epilog="Exit codes: 0 done or proved optimal; 3 a limit was reached and a valid tree was written; "
+        "2 wrong usage or bad input; 1 failure.",
+    )
+    parser.add_argument("--version", action="version", version=f"certree {certree.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+
+    fit = commands.add_parser("fit", help="find the optimal tree of a table")
+    add_table(fit)
+    add_problem(fit)
+    fit.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
+    fit.add_argument("--class-weight", choices=["balanced"], help="weigh the labels alike")
+    fit.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
+    fit.set_defaults(run=run_fit)
+
+    predict = commands.add_parser("predict", help="predict the rows of a table")
+    add_model(predict)
+    predict.add_argument("data", type=Path, help="CSV file with the tree's columns; others are ignored")
+    predict.add_argument("--separator", default=",", help="what separates values (default comma)")
+    predict.add_argument("--probabilities", action="store_true", help="also the share of each label in the row's leaf")
+    predict.add_argument("--out", type=Path, metavar="CSV", help="write to this file instead of standard output")
+    predict.set_defaults(run=run_predict)
+
+    show = commands.add_parser("show", help="print a tree and its certificate")
+    add_model(show)
+    show.add_argument("--plot", type=Path, metavar="IMAGE", help="also draw the tree to this file (png, svg or pdf)")
+    show.set_defaults(run=run_show)
+
+    verify = commands.add_parser("verify", help="check a certificate against a table, without the engine")
+    add_model(verify)
+    add_table(verify)
+    verify.set_defaults(run=run_verify)
+
+    path = commands.add_parser("path", help="all optimal trees of a table, over every penalty λ")
+    add_table(path)
+    add_problem(path)
+    path.add_argument("--out", type=Path, metavar="CSV", help="write the front to this file")
+    path.set_defaults(run=run_path)
+
+    datasets = commands.add_parser("datasets", help="list the data sets, or describe one")
+    datasets.add_argument("name", nargs="?", choices=sorted(SOURCES), metavar="name", help="the one to describe")
+    datasets.set_defaults(run=run_datasets)
+
+    demo = commands.add_parser("demo", help="fit a weighted tree on the embedded data set")
+    demo.add_argument("--out", type=Path, metavar="CSV", help="only write the demo's table to this file")
+    demo.set_defaults(run=run_demo)
+    return parser
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, help="JSON file that fit --out has written")
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
+    parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a row's mistake costs")
+    parser.add_argument("--separator", default=",", help="what separates values (default comma)")
+
+
+def add_problem(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
+    parser.add_argument("--categorical", nargs="+", metavar="COLUMN", help="numeric columns to read as categories")
+    parser.add_argument("--depth", type=read_depth, default=3, help="depth limit, or none (default 3)")
+    parser.add_argument("--max-leaves", type=int, metavar="N", help="limit on the number of leaves")
+    parser.add_argument("--min-samples-leaf", type=int, default=1, metavar="N", help="rows a leaf must hold")
+    parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")
+    parser.add_argument(
+        "--thresholds", type=read_thresholds, default="all", metavar="N", help="at most so many a column (default all)"
+    )
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS")
+    parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all (default 1)")
+    parser.add_argument("--progress", action="store_true", help="show a progress bar")
+
+
+def read_depth(text: str) -> int | None:
+    return None if text.lower() == "none" else read_count(text, "none")
+
+
+def read_thresholds(text: str) -> str | int:
+    return "all" if text.lower() == "all" else read_count(text, "all")
+
+
+def read_count(text: str, word: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor {word!r}")
+    return int(text)
+
+
+def read_bytes(text: str) -> int:
+    found = re.fullmatch(r"([0-9.]+) ?([KMGT]?)B?", text.upper())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500MB or 2GB")
+    return int(float(found.group(1)) * 1000 ** " KMGT".index(found.group(2) or " "))
+
+
+# What is done -------------------------------------------------------------------------------------------------------
+
+
+def run_fit(options: argparse.Namespace) -> int:
+    X, y, weights = read_problem(options)
+    model = SparseTreeClassifier(
+        options.depth,
+        options.regularization,
+        max_leaves=options.max_leaves,
+        min_samples_leaf=options.min_samples_leaf,
+        min_weight_leaf=options.min_weight_leaf,
+        thresholds=options.thresholds,
+        class_weight=options.class_weight,
+        categorical_features="auto" if options.categorical is None else options.categorical,
+        time_limit=options.time_limit,
+        memory_limit=options.memory_limit,
+        n_jobs=options.jobs,
+        verbose=int(options.progress),
+    )
+    with warnings_on_standard_error():
+        model.fit(X, y, weights)
+    if options.out is not None:
+        options.out.write_text(export_json(model), encoding="utf-8")
+    print_model(model.tree_, model.certificate_)
+    print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    if options.out is not None:
+        print(f"\nwritten to {options.out}")
+    return DONE if model.status_ == "optimal" else LIMITED
+
+
+def run_predict(options: argparse.Namespace) -> int:
+    tree = tree_of(load(options.model))
+    table = read_csv(options.data, separator=options.separator, text_columns=text_columns(tree))
+    X = pick_columns(table, tree, options.data)
+    header = ["prediction"]
+    columns: list[Iterable[Any]] = [tree.predict(X).tolist()]
+    if options.probabilities:
+        header += [f"share of {label}" for label in tree.labels]
+        columns += tree.predict_proba(X).T.tolist()
+    write_csv(options.out, header, zip(*columns, strict=True))
+    return DONE
+
+
+def run_show(options: argparse.Namespace) -> int:
+    model = load_certified(options.model)
+    print_model(model.tree_, model.certificate_)
+    if options.plot is not None:
+        plot_to(options.plot, model.tree_)
+        print(f"\ndrawn to {options.plot}")
+    return DONE
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    model = load_certified(options.model)
+    tree, certificate = model.tree_, model.certificate_
+    has_text_labels = all(isinstance(label, str) for label in tree.labels)
+    table = read_csv(
+        options.data,
+        separator=options.separator,
+        text_columns={*text_columns(tree), *([options.label] if has_text_labels else [])},
+    )
+    y, weights = read_labels(table, options), read_weights(table, options)
+    verdict = certify.check(certificate, tree, pick_columns(table, tree, options.data), y, weights)
+    print(f"recomputed from {options.data}, without the engine:")
+    print(f"  objective    {verdict.objective:.10g}  (certificate: {certificate['objective']:.10g})")
+    print(f"  loss         {verdict.loss:.10g}  (certificate: {certificate['loss']:.10g})")
+    for failure in verdict.failures:
+        print(f"  wrong        {failure}")
+    print("the certificate holds" if verdict.holds else "the certificate does not hold")
+    return DONE if verdict.holds else FAILED
+
+
+def run_path(options: argparse.Namespace) -> int:
+    X, y, weights = read_problem(options)
+    with warnings_on_standard_error():
+        path = regularization_path(
+            X,
+            y,
+            weights,
+            max_depth=options.depth,
+            max_leaves=options.max_leaves,
+            min_samples_leaf=options.min_samples_leaf,
+            min_weight_leaf=options.min_weight_leaf,
+            thresholds=options.thresholds,
+            categorical_features="auto" if options.categorical is None else options.categorical,
+            time_limit=options.time_limit,
+            memory_limit=options.memory_limit,
+            n_threads=effective_n_jobs(options.jobs),
+            verbose=int(options.progress),
+        )
+    rows = path.to_rows()
+    print_path(rows)
+    if not path.is_complete:
+        print("\na limit ended a search: a tree may be missing from this list, or not be the best of its size")
+    if options.out is not None:
+        write_csv(options.out, list(rows[0]), [row.values() for row in rows])
+        print(f"\nwritten to {options.out}")
+    return DONE if path.is_optimal else LIMITED
+
+
+def run_datasets(options: argparse.Namespace) -> int:
+    if options.name == "lalonde":
+        print(load_lalonde().DESCR)
+        return DONE
+    folder = os.environ.get(DATA_SETTING)
+    for name in sorted(SOURCES) if options.name is None else [options.name]:
+        source = SOURCES[name]
+        if name == "lalonde":
+            place = "embedded"
+        elif folder and (Path(folder) / f"{name}.csv").is_file():
+            place = "found"
+        else:
+            place = "not found"
+        print(f"{name:<24} {source.rows:>6} × {source.features:<3} {place:<10} {source.note}")
+    if not folder:
+        print(f"\nAll but lalonde are read from CSV files in the directory that {DATA_SETTING} names; it is not set.")
+    return DONE
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    table, y, weights = make_demo()
+    if options.out is not None:
+        rows = zip(*(to_labels(column).tolist() for column in (*table.columns, y, weights)), strict=True)
+        write_csv(options.out, [*table.names, "earnings", "dollars"], rows)
+        print(f"written to {options.out}; now try")
+        print(f"  certree fit {options.out} --label earnings --weight dollars --regularization 0.005 --out model.json")
+        return DONE
+    print(
+        f"Whose earnings rose? {table.n_rows} men of the NSW job training experiment, {table.n_columns} facts of 1975\n"
+        "about each, and whether he earned more in 1978. A mistake weighs the dollars by which\n"
+        "his earnings moved.\n"
+    )
+    model = SparseTreeClassifier(max_depth=3, regularization=0.005).fit(table, y, weights)
+    print_model(model.tree_, model.certificate_)
+    print(f"  fitted in    {model.fit_seconds_:.3g} s")
+
+    verdict = certify.check(model.certificate_, model.tree_, table, y, weights)
+    print("\nRecomputed from the raw table, without the engine: ", end="")
+    print("the certificate holds." if verdict.holds else f"the certificate fails: {'; '.join(verdict.failures)}")
+
+    X = np.column_stack(table.columns)
+    greedy = DecisionTreeClassifier(max_depth=3, max_leaf_nodes=model.n_leaves_, random_state=0).fit(X, y, weights)
+    greedy_loss = 1 - greedy.score(X, y, weights)
+    print(
+        f"A greedy tree (scikit-learn) of the same depth and leaves misjudges {greedy_loss:.2%} of the dollars,\n"
+        f"this one {model.loss_:.2%}; no tree of {model.n_leaves_} leaves and depth 3 misjudges fewer.\n"
+    )
+    print("Every optimal tree of depth at most 3, by penalty λ a leaf:\n")
+    print_path(regularization_path(table, y, weights, max_depth=3).to_rows())
+    return DONE if model.status_ == "optimal" and verdict.holds else FAILED
+
+
+def make_demo() -> tuple[Table, Array, Array]:
+    """The embedded table, whether earnings rose, and by how many dollars they moved."""
+    data = load_lalonde()
+    names = tuple(data.feature_names)
+    table = Table(names, tuple(data.data.T), (False,) * len(names), len(data.data), True)
+    change = data.target - table.columns[names.index("re75")]
+    return table, np.where(change > 0, "rose", "did not rise"), np.abs(change)
+
+
+# Models and tables in -----------------------------------------------------------------------------------------------
+
+
+def load_certified(path: Path) -> SparseTreeClassifier:
+    model = load(path)
+    if not isinstance(model, SparseTreeClassifier):
+        raise ValueError(f"{path} holds a bare tree, without a certificate")
+    return model
+
+
+def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | None]:
+    """Features, labels and weights from the options that add_table and add_problem define."""
+    table = read_csv(options.data, separator=options.separator)
+    y, weights = read_labels(table, options), read_weights(table, options)
+    for name in options.ignore:
+        find_column(table, name, options.data)
+    left_out = {options.label, options.weight, *options.ignore}
+    names = [name for name in table.names if name not in left_out]
+    if not names:
+        raise ValueError(f"{options.data} has no column besides {', '.join(sorted(left_out - {None}))}")
+    return select(table, names), y, weights
+
+
+def read_labels(table: Table, options: argparse.Namespace) -> Array:
+    column = find_column(table, options.label, options.data)
+    is_missing = np.isnan(column) if column.dtype.kind == "f" else np.array([value is None for value in column])
+    if is_missing.any():
+        raise ValueError(
+            f"{options.data}: row {int(np.argmax(is_missing)) + 1} has no label in column {options.label!r}"
+        )
+    return to_labels(column) if column.dtype.kind == "f" else np.array(column.tolist())
+
+
+def read_weights(table: Table, options: argparse.Namespace) -> Array | None:
+    if options.weight is None:
+        return None
+    column = find_column(table, options.weight, options.data)
+    if column.dtype.kind != "f":
+        raise ValueError(f"{options.data}: the weights in column {options.weight!r} are not numbers")
+    return column
+
+
+def find_column(table: Table, name: str, path: Path) -> Array:
+    if name not in table.names:
+        raise ValueError(f"{path} has no column {name!r}; it has {', '.join(table.names)}")
+    return table.columns[table.names.index(name)]
+
+
+def text_columns(tree: Tree) -> set[str]:
+    """The columns to read as text whatever they hold: a file of few rows may hold numbers where others hold words."""
+    return {column.name for column in tree.columns if any(isinstance(value, str) for value in column.categories)}
+
+
+def pick_columns(table: Table, tree: Tree, path: Path) -> Table:
+    for column in tree.columns:
+        find_column(table, column.name, path)
+    return select(table, [column.name for column in tree.columns])
+
+
+# Results out --------------------------------------------------------------------------------------------------------
+
+
+def print_model(tree: Tree, certificate: Mapping[str, Any]) -> None:
+    # Ten digits: thresholds lie halfway between values, and 8940.029999999999 is 8940.03 to everyone but a machine.
+    print(export_text(tree, digits=10), end="\n\n")
+    for line in describe_certificate(certificate):
+        print(line)
+
+
+def describe_certificate(certificate: Mapping[str, Any]) -> list[str]:
+    """A certificate for people."""
+    constraints, sizes = certificate["constraints"], certificate["sizes"]
+    limits = [f"depth at most {constraints['max_depth']}"] if constraints["max_depth"] is not None else ["any depth"]
+    if constraints["max_leaves"] is not None:
+        limits.append(f"at most {constraints['max_leaves']} leaves")
+    if constraints["min_samples_leaf"] > 1:
+        limits.append(f"at least {constraints['min_samples_leaf']} rows a leaf")
+    if constraints["min_weight_leaf"] > 0:
+        limits.append(f"at least {constraints['min_weight_leaf']:g} of weight a leaf")
+    if certificate["status"] == "optimal":
+        status = "optimal: no such tree has a lower objective"
+    else:
+        status = f"{certificate['status'].replace('_', ' ')}: the best tree so far; none is below the lower bound"
+    leaves = f"{certificate['leaves']} {'leaf' if certificate['leaves'] == 1 else 'leaves'}"
+    penalty = f"{certificate['regularization']:g} × {leaves}"
+    rounding = f"gap {certificate['gap']:.3g}, rounding at most {certificate['rounding']:.1e}"
+    entries = {
+        "status": status,
+        "trees": ", ".join(limits),
+        "objective": f"{certificate['objective']:.10g} = loss {certificate['loss']:.10g} + {penalty}",
+        "lower bound": f"{certificate['lower_bound']:.10g}, {rounding}",
+        "rows": f"{sizes['rows']} of weight {certificate['weight']:.10g}; {sizes['merged_rows']} after merging",
+        "columns": f"{sizes['columns']} with {sizes['distinct_tests']} distinct tests",
+    }
+    return ["certificate", *(f"  {name:<11}  {text}" for name, text in entries.items())]
+
+
+def print_path(rows: Sequence[Mapping[str, Any]]) -> None:
+    print("  leaves  depth      loss  penalty λ")
+    for row in rows:
+        low, high = row["regularization_low"], row["regularization_high"]
+        interval = f"above {low:.6f}" if math.isinf(high) else f"{low:.6f} to {high:.6f}"
+        note = "" if row["status"] == "optimal" else f"  ({row['status'].replace('_', ' ')})"
+        print(f"  {row['leaves']:>6}  {row['depth']:>5}  {row['loss']:>8.6f}  {interval}{note}")
+
+
+def check_destinations(options: argparse.Namespace) -> None:
+    """Before any work: an hour's search must not end at a folder that does not exist."""
+    for path in (getattr(options, "out", None), getattr(options, "plot", None)):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise ValueError(f"cannot write {path}: {path.absolute().parent} is not a directory")
+
+
+def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+    if path is None:
+        csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
+        return
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+def plot_to(path: Path, tree: Tree) -> None:
+    # Here, because matplotlib is an extra.
+    from matplotlib.figure import Figure
+
+    from certree.plot import plot_tree
+
+    figure = Figure(figsize=(2.2 * tree.n_leaves + 1, 1.6 * tree.depth + 1.4), layout="constrained")
+    plot_tree(tree, ax=figure.subplots())
+    figure.savefig(path, dpi=200)
+
+
+@contextmanager
+def warnings_on_standard_error() -> Iterator[None]:
+    """Warnings as one line each, without the place in the code, which means nothing on a command line."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        print(f"certree: {warning.message}", file=sys.stderr)

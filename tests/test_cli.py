@@ -1,0 +1,330 @@
+"""The command line: what each command prints, writes and returns, and what it says to wrong input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import certree
+from certree import SparseTreeClassifier, cli
+from certree.datasets import make_weighted
+
+FIT = ("--label", "earnings", "--weight", "dollars", "--regularization", "0.005")
+
+HARD = ("--label", "label", "--depth", "5", "--regularization", "0.0001")
+
+
+@pytest.fixture
+def table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The demo's table as a file."""
+    path = tmp_path / "table.csv"
+    assert run("demo", "--out", path) == 0
+    capsys.readouterr()
+    return path
+
+
+@pytest.fixture
+def model(table: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    path = table.with_name("model.json")
+    assert run("fit", table, *FIT, "--out", path) == 0
+    capsys.readouterr()
+    return path
+
+
+@pytest.fixture
+def hard(tmp_path: Path) -> Path:
+    """A table whose optimum under the options HARD takes far longer than a test may."""
+    data = make_weighted(600, 12, noise=0.4, n_labels=3)
+    path = tmp_path / "hard.csv"
+    with path.open("w", encoding="utf-8") as file:
+        csv.writer(file).writerows(
+            [[*data.feature_names, "label"], *np.column_stack([data.data, data.target]).tolist()]
+        )
+    return path
+
+
+def run(*arguments: object) -> int:
+    return cli.main([str(argument) for argument in arguments])
+
+
+def write(folder: Path, text: str, name: str = "small.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+class TestFit:
+    def test_is_what_the_estimator_finds(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        demo, y, weights = cli.make_demo()
+        expected = SparseTreeClassifier(3, 0.005).fit(demo, y, weights)
+        assert run("fit", table, *FIT, "--out", table.with_name("model.json")) == 0
+        output = capsys.readouterr().out
+        assert f"{expected.objective_:.10g} = loss {expected.loss_:.10g} + 0.005 × 5 leaves" in output
+        assert "optimal: no such tree has a lower objective" in output
+        assert "re75 <=" in output
+        saved = certree.load(table.with_name("model.json"))
+        assert saved.certificate_["objective"] == expected.objective_
+        np.testing.assert_array_equal(saved.tree_.predict(demo), expected.predict(demo))
+
+    def test_options_reach_the_search(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        options = ("--depth", "none", "--max-leaves", "3", "--min-samples-leaf", "40", "--min-weight-leaf", "1000")
+        others = ("--thresholds", "8", "--memory-limit", "1GB", "--jobs", "2", "--ignore", "black", "hispanic")
+        assert run("fit", table, *FIT, *options, *others, "--out", table.with_name("model.json")) == 0
+        output = capsys.readouterr().out
+        assert "any depth, at most 3 leaves, at least 40 rows a leaf, at least 1000 of weight a leaf" in output
+        saved = json.loads(table.with_name("model.json").read_text(encoding="utf-8"))
+        assert saved["certificate"]["limits"] == {"time_limit": None, "memory_limit": 10**9, "n_threads": 2}
+        assert saved["certificate"]["sizes"]["columns"] == 5
+        assert saved["certificate"]["sizes"]["tests"] <= 5 * 8
+
+    def test_categories_missing_values_and_class_weight(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = "shop,size,label\n" + "1,2.5,a\n2,,b\n3,1.5,a\n1,NA,a\n" * 10
+        path = write(tmp_path, text)
+        assert run("fit", path, "--label", "label", "--categorical", "shop", "--class-weight", "balanced") == 0
+        assert "shop == 2" in capsys.readouterr().out
+
+    def test_a_limit_gives_a_valid_tree_and_its_own_exit_code(
+        self, hard: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        model = hard.with_name("model.json")
+        assert run("fit", hard, *HARD, "--time-limit", "0.3", "--out", model) == 3
+        assert "time limit: the best tree so far" in capsys.readouterr().out
+        assert run("verify", model, hard, "--label", "label") == 0
+
+    def test_an_interrupt_gives_a_valid_tree_too(self, hard: Path) -> None:
+        model = hard.with_name("model.json")
+        command = [sys.executable, "-m", "certree", "fit", str(hard), *HARD, "--progress", "--out", str(model)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            # The bar is drawn once before the search; what follows comes from inside it.
+            seen = b""
+            while seen.count(b"\r") < 3:
+                seen += process.stderr.read(1)
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=60)
+        assert process.returncode == 3, errors
+        assert "interrupted: the best tree so far" in output.decode()
+        assert b"certree: interrupted" in errors
+        assert run("verify", model, hard, "--label", "label") == 0
+
+    def test_progress_is_kept_off_standard_output(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        run("fit", table, *FIT)
+        quiet = capsys.readouterr()
+        run("fit", table, *FIT, "--progress")
+        loud = capsys.readouterr()
+        assert quiet.err == ""
+        assert loud.out.splitlines()[:-1] == quiet.out.splitlines()[:-1]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--label", "wealth"], "has no column 'wealth'; it has age, education"),
+            (["--label", "earnings", "--weight", "heft"], "has no column 'heft'"),
+            (["--label", "earnings", "--ignore", "colour"], "has no column 'colour'"),
+            (["--label", "age", "--weight", "earnings"], "the weights in column 'earnings' are not numbers"),
+            (["--label", "earnings", "--regularization", "-1"], "'regularization' parameter"),
+            (["--label", "earnings", "--categorical", "colour"], "names column 'colour'"),
+            (["--label", "earnings", "--separator", ";"], "has no column 'earnings'"),
+        ],
+    )
+    def test_bad_input(self, table: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("fit", table, *options) == 2
+        captured = capsys.readouterr()
+        assert message in captured.err
+        assert captured.err.startswith("certree fit: ")
+        assert captured.out == ""
+
+    def test_bad_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("fit", tmp_path / "none.csv", "--label", "y") == 2
+        assert f"{tmp_path / 'none.csv'}: No such file" in capsys.readouterr().err
+        assert run("fit", write(tmp_path, "a,y\n1,x\n2,\n"), "--label", "y") == 2
+        assert "row 2 has no label in column 'y'" in capsys.readouterr().err
+        assert run("fit", write(tmp_path, "a,y\n1,1.5\n2,NA\n"), "--label", "y") == 2
+        assert "row 2 has no label in column 'y'" in capsys.readouterr().err
+        assert run("fit", write(tmp_path, "y,w\n1,1\n0,2\n"), "--label", "y", "--weight", "w") == 2
+        assert "no column besides w, y" in capsys.readouterr().err
+
+    def test_a_place_that_cannot_be_written_is_said_before_the_search(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run("fit", table, *FIT, "--out", table.parent / "nowhere" / "model.json") == 2
+        assert "is not a directory" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--depth", "deep"], "'deep' is neither a whole number nor 'none'"),
+            (["--thresholds", "1.5"], "'1.5' is neither a whole number nor 'all'"),
+            (["--memory-limit", "much"], "'much' is not a size"),
+            ([], "--label"),
+        ],
+    )
+    def test_wrong_usage(self, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+        label = ["--label", "y"] if options else []
+        with pytest.raises(SystemExit) as caught:
+            run("fit", "table.csv", *label, *options)
+        assert caught.value.code == 2
+        assert message in capsys.readouterr().err
+
+    @pytest.mark.parametrize(("text", "size"), [("1024", 1024), ("500MB", 5 * 10**8), ("1.5 gb", 15 * 10**8)])
+    def test_sizes(self, text: str, size: int) -> None:
+        assert cli.read_bytes(text) == size
+
+
+class TestModels:
+    def test_predict(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("predict", model, table) == 0
+        printed = capsys.readouterr().out.splitlines()
+        demo, _, _ = cli.make_demo()
+        assert printed == ["prediction", *certree.load(model).tree_.predict(demo)]
+
+    def test_predict_with_probabilities_to_a_file(self, model: Path, table: Path) -> None:
+        out = table.with_name("predictions.csv")
+        assert run("predict", model, table, "--probabilities", "--out", out) == 0
+        rows = read_rows(out)
+        assert len(rows) == 722
+        for row in rows[:20]:
+            shares = {label: float(row[f"share of {label}"]) for label in ("rose", "did not rise")}
+            assert sum(shares.values()) == pytest.approx(1.0)
+            assert max(shares, key=shares.__getitem__) == row["prediction"]
+
+    def test_a_category_that_looks_like_a_number_stays_one(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        train = write(tmp_path, "code,y\n" + "7,a\nA1,b\nB2,b\n" * 5, "train.csv")
+        assert run("fit", train, "--label", "y", "--out", tmp_path / "model.json") == 0
+        capsys.readouterr()
+        assert run("predict", tmp_path / "model.json", write(tmp_path, "code\n7\n7\n")) == 0
+        assert capsys.readouterr().out.split() == ["prediction", "a", "a"]
+
+    def test_predict_names_the_missing_column(
+        self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run("predict", model, write(tmp_path, "age\n30\n")) == 2
+        assert "has no column 'education'; it has age" in capsys.readouterr().err
+
+    def test_show(self, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("show", model) == 0
+        output = capsys.readouterr().out
+        assert "re75 <=" in output
+        assert "optimal: no such tree has a lower objective" in output
+
+    def test_show_draws(self, model: Path, tmp_path: Path) -> None:
+        assert run("show", model, "--plot", tmp_path / "tree.png") == 0
+        assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_not_a_model(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("show", write(tmp_path, "{}", "model.json")) == 2
+        assert run("show", write(tmp_path, "age,wage", "model.json")) == 2
+        assert run("show", tmp_path / "none.json") == 2
+        assert capsys.readouterr().out == ""
+
+    def test_a_bare_tree_predicts_but_has_nothing_to_verify(
+        self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        bare = write(table.parent, certree.export_json(certree.load(model).tree_), "tree.json")
+        assert run("predict", bare, table) == 0
+        assert run("verify", bare, table, *FIT[:4]) == 2
+        assert "a bare tree, without a certificate" in capsys.readouterr().err
+
+    def test_verify(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("verify", model, table, *FIT[:4]) == 0
+        assert "the certificate holds" in capsys.readouterr().out
+
+    def test_verify_finds_a_changed_table(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        lines = table.read_text(encoding="utf-8").splitlines()
+        assert run("verify", model, write(table.parent, "\n".join(lines[:-1])), *FIT[:4]) == 1
+        output = capsys.readouterr().out
+        assert "rows is 722 in the certificate, but 721 on this table" in output
+        assert output.endswith("the certificate does not hold\n")
+
+    def test_verify_finds_a_changed_certificate(
+        self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        saved = json.loads(model.read_text(encoding="utf-8"))
+        saved["certificate"]["lower_bound"] += 0.5
+        model.write_text(json.dumps(saved), encoding="utf-8")
+        assert run("verify", model, table, *FIT[:4]) == 1
+        assert "lower_bound" in capsys.readouterr().out
+
+
+class TestPath:
+    def test_prints_and_writes_the_front(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = table.with_name("path.csv")
+        assert run("path", table, *FIT[:4], "--depth", "2", "--out", out) == 0
+        rows = read_rows(out)
+        assert [row["leaves"] for row in rows] == sorted(row["leaves"] for row in rows)
+        assert rows[0]["leaves"] == "1"
+        assert float(rows[0]["loss"]) > float(rows[-1]["loss"])
+        printed = capsys.readouterr().out
+        assert len([line for line in printed.splitlines() if line.startswith("       ")]) == len(rows)
+
+    def test_a_limit_shows(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("path", table, *FIT[:4], "--time-limit", "0") == 3
+        assert "a limit ended a search" in capsys.readouterr().out
+
+
+class TestOthers:
+    def test_demo(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("demo") == 0
+        output = capsys.readouterr().out
+        assert "optimal: no such tree has a lower objective" in output
+        assert "0.1064639477 = loss 0.0814639477 + 0.005 × 5 leaves" in output
+        assert "the certificate holds." in output
+        assert max(map(len, output.splitlines())) <= 120
+
+    def test_datasets(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.delenv("CERTREE_DATA", raising=False)
+        assert run("datasets") == 0
+        assert "CERTREE_DATA names; it is not set" in capsys.readouterr().out
+        monkeypatch.setenv("CERTREE_DATA", str(tmp_path))
+        write(tmp_path, "", "fico.csv")
+        assert run("datasets") == 0
+        lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+        assert " embedded " in lines["lalonde"]
+        assert "  found " in lines["fico"]
+        assert "  not found " in lines["compas"]
+        assert run("datasets", "lalonde") == 0
+        assert "Data card" in capsys.readouterr().out
+
+    def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as caught:
+            run("--version")
+        assert caught.value.code == 0
+        assert capsys.readouterr().out == f"certree {certree.__version__}\n"
+
+    def test_warnings_are_one_line_on_standard_error(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with cli.warnings_on_standard_error():
+            warnings.warn("the sky is falling", UserWarning, stacklevel=1)
+        assert capsys.readouterr().err == "certree: the sky is falling\n"
+
+    def test_as_a_module(self) -> None:
+        done = subprocess.run([sys.executable, "-m", "certree", "datasets"], capture_output=True, text=True, check=True)
+        assert "lalonde" in done.stdout
+
+    def test_a_reader_that_leaves_early_is_no_failure(self) -> None:
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "w") as pipe:
+            command = [sys.executable, "-m", "certree", "datasets", "lalonde"]
+            done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
