@@ -63,7 +63,7 @@ def share_text(share: float) -> str:
     percent = round(100 * share, 1)
     if percent in (0.0, 100.0) and share not in (0.0, 1.0):
         return "> 99.9%" if percent else "< 0.1%"
-    return f"{format_number(percent)}%"
+    return f"{percent:.0f}%" if share in (0.0, 1.0) else f"{percent:.1f}%"
 
 
 def size_text(tree: Tree, node: int) -> str:
@@ -74,7 +74,7 @@ def size_text(tree: Tree, node: int) -> str:
 
 def amount_text(amount: float) -> str:
     """A weight or cost with four digits or, where it is larger, all that stand before the point."""
-    return f"{amount:,.0f}" if 1e4 <= abs(amount) < 1e12 else format_number(amount, 4)
+    return f"{amount:,.0f}" if 1e3 <= abs(amount) < 1e12 else format_number(amount, 4)
 
 
 def has_unit_weights(tree: Tree) -> bool:
@@ -310,7 +310,7 @@ def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier:
     return model
 
 
-# scikit-learn -----------------------------------------------------------------------------------------------------------
+# scikit-learn -------------------------------------------------------------------------------------------------------
 
 
 def to_sklearn(model: Any) -> DecisionTreeClassifier:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from certree.export import PALETTE, label_text, leaf_colour, share_of_label, share_text, size_text, tree_of
-from certree.tree import Tree
+from certree.tree import Test, Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -131,13 +131,19 @@ def _make_box(tree: Tree, node: int, digits: int | None, font_size: float) -> Bo
         share = share_of_label(tree, node)
         lines += [] if share is None else [Line(share_text(share), small)]
     else:
-        lines = [Line(text, font_size) for text in _wrap(tree.test(node).describe(digits=digits))]
+        lines = [Line(text, font_size) for text in _wrap(_test_text(tree.test(node), digits))]
     lines += [Line(text, small, PALE_INK) for text in size_text(tree, node).split(", ")]
     padding = 0.7 * font_size
     width = max(_text_width(line.text, line.size, line.weight) for line in lines) + 2 * padding
     height = sum(LINE_HEIGHT * line.size for line in lines) + 1.2 * padding
     height += _bar_height(tree, font_size) if is_leaf else 0.0
     return Box(tuple(lines), width, height, is_leaf)
+
+
+def _test_text(test: Test, digits: int | None) -> str:
+    """The test with the sign that pictures can afford."""
+    text, name = test.describe(digits=digits), test.column.name
+    return name + text[len(name) :].replace(" <= ", " ≤ ", 1) if test.threshold is not None else text
 
 
 def _bar_height(tree: Tree, font_size: float) -> float:
@@ -168,7 +174,8 @@ def _caption(model: Any) -> str:
     if not isinstance(certificate, Mapping):
         return ""
     loss, leaves = certificate["loss"], certificate["leaves"]
-    words = f"loss {loss:.4g}  ·  {leaves} {'leaf' if leaves == 1 else 'leaves'}  ·  objective {certificate['objective']:.4g}"
+    count = "1 leaf" if leaves == 1 else f"{leaves} leaves"
+    words = f"loss {loss:.4g}  ·  {count}  ·  objective {certificate['objective']:.4g}"
     if certificate["status"] == "optimal":
         return f"{words}  ·  proved optimal"
     return f"{words}  ·  lower bound {certificate['lower_bound']:.4g} ({certificate['status'].replace('_', ' ')})"

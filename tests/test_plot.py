@@ -1,0 +1,127 @@
+"""The picture: nothing overlaps, every word is there, and a machine without matplotlib is told what to install."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.patches import FancyBboxPatch
+from test_export import MESSY, fit_messy, lone_leaf, make_tree, stump
+
+from certree import SparseTreeClassifier
+from certree.plot import plot_tree
+from certree.tree import Column, Tree
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def full_tree(depth: int, name: str = "column", labels: int = 2) -> Tree:
+    """Every node down to a depth, tests of very different lengths."""
+    n_nodes = 2 ** (depth + 1) - 1
+    inner = 2**depth - 1
+    column = [0 if node % 3 else 1 for node in range(inner)] + [-1] * (n_nodes - inner)
+    return make_tree(
+        [Column(name), Column("x")],
+        [f"label {index}" for index in range(labels)],
+        column=column,
+        threshold=[node * 1234.5 for node in range(inner)] + [np.nan] * (n_nodes - inner),
+        left=[2 * node + 1 for node in range(inner)] + [-1] * (n_nodes - inner),
+        right=[2 * node + 2 for node in range(inner)] + [-1] * (n_nodes - inner),
+    )
+
+
+def words_of(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def box_extents(ax: Any) -> list[Any]:
+    ax.figure.canvas.draw()
+    return [patch.get_window_extent() for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 5])
+def test_boxes_do_not_overlap_and_lie_inside_the_figure(depth: int) -> None:
+    tree = full_tree(depth, "a rather long name of a column")
+    ax = plot_tree(tree)
+    extents = box_extents(ax)
+    assert len(extents) == tree.n_nodes
+    for index, one in enumerate(extents):
+        assert not any(one.overlaps(other) for other in extents[index + 1 :])
+        assert 0 <= one.x0 < one.x1 <= ax.figure.bbox.width
+        assert 0 <= one.y0 < one.y1 <= ax.figure.bbox.height
+
+
+def test_words_fit_their_boxes() -> None:
+    ax = plot_tree(full_tree(3, "a rather long name of a column", labels=3))
+    extents = box_extents(ax)
+    words = [text for text in ax.texts if text.get_text() not in ("yes", "no")]
+    for text in words:
+        extent = text.get_window_extent()
+        holding = [box for box in extents if box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0]
+        assert holding, text.get_text()
+
+
+def test_every_node_says_its_test_or_label() -> None:
+    model, _ = fit_messy(2)
+    words = words_of(plot_tree(model))
+    assert words.count("yes") == words.count("no") == model.n_leaves_ - 1
+    for leaf in model.tree_.leaves:
+        assert model.tree_.node_label(leaf) in words
+    assert "proved optimal" in words[-1]
+    assert "proved optimal" not in " ".join(words_of(plot_tree(model, show_certificate=False)))
+    assert "proved optimal" not in " ".join(words_of(plot_tree(model.tree_)))
+
+
+@pytest.mark.parametrize("name", MESSY)
+def test_names_of_any_characters_are_drawn(name: str) -> None:
+    ax = plot_tree(stump(name, labels=(name, "$other$")))
+    ax.figure.canvas.draw()
+    drawn = "".join("".join(words_of(ax)).split())
+    assert "".join(name.split()) in drawn
+
+
+def test_a_very_long_name_is_cut() -> None:
+    ax = plot_tree(stump("word " * 40))
+    assert any(word.endswith("…") for word in words_of(ax))
+
+
+def test_a_lone_leaf_and_a_tree_of_costs() -> None:
+    assert words_of(plot_tree(lone_leaf()))[0] == "yes"
+    ax = plot_tree(stump(label_weights=None))
+    assert not any("%" in word for word in words_of(ax))
+
+
+def test_given_axes_are_used_and_the_words_shrink_to_fit() -> None:
+    tree = full_tree(4)
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3))
+    assert plot_tree(tree, ax=axes[1]) is axes[1]
+    inside = axes[1].get_window_extent()
+    for extent in box_extents(axes[1]):
+        assert inside.x0 - 1 <= extent.x0 < extent.x1 <= inside.x1 + 1
+        assert inside.y0 - 1 <= extent.y0 < extent.y1 <= inside.y1 + 1
+    assert axes[1].texts[0].get_fontsize() < 8
+    assert len(figure.axes) == 2
+
+
+def test_a_limit_is_told() -> None:
+    X, y = np.arange(8.0).reshape(-1, 1), np.repeat([0, 1], 4)
+    model = SparseTreeClassifier(1, 0.01).fit(X, y)
+    model.certificate_ = model.certificate_ | {"status": "time_limit", "lower_bound": 0.0125}
+    assert words_of(plot_tree(model))[-1].endswith("lower bound 0.0125 (time limit)")
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"certree\[plot\]"):
+        plot_tree(stump())
