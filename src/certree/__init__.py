@@ -2,7 +2,9 @@
 
 from certree import certify
 from certree.estimators import SparseTreeClassifier
+from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
 from certree.path import regularization_path
+from certree.plot import plot_tree
 from certree.problem import Problem
 from certree.solution import Solution
 from certree.solver import PACKAGE_VERSION, Limits, solve
@@ -18,6 +20,13 @@ __all__ = [
     "Tree",
     "__version__",
     "certify",
+    "export_dot",
+    "export_json",
+    "export_latex",
+    "export_text",
+    "load",
+    "plot_tree",
     "regularization_path",
     "solve",
+    "to_sklearn",
 ]
