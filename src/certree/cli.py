@@ -31,6 +31,7 @@ from certree.datasets.named import DATA_SETTING, SOURCES
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_json, export_text, load, tree_of
 from certree.path import regularization_path
+from certree.plot import plot_tree
 from certree.table import Array, Table
 from certree.tree import Tree
 
@@ -210,7 +211,9 @@ def run_show(options: argparse.Namespace) -> int:
     model = load_certified(options.model)
     print_model(model.tree_, model.certificate_)
     if options.plot is not None:
-        plot_to(options.plot, model.tree_)
+        figure = plot_tree(model).get_figure(root=True)
+        assert figure is not None
+        figure.savefig(options.plot, dpi=200)
         print(f"\ndrawn to {options.plot}")
     return DONE
 
@@ -443,17 +446,6 @@ def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Iterable[
         return
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([header, *rows])
-
-
-def plot_to(path: Path, tree: Tree) -> None:
-    # Here, because matplotlib is an extra.
-    from matplotlib.figure import Figure
-
-    from certree.plot import plot_tree
-
-    figure = Figure(figsize=(2.2 * tree.n_leaves + 1, 1.6 * tree.depth + 1.4), layout="constrained")
-    plot_tree(tree, ax=figure.subplots())
-    figure.savefig(path, dpi=200)
 
 
 @contextmanager
