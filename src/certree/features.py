@@ -18,7 +18,7 @@ satisfies no test at all: both go right.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -68,8 +68,15 @@ class Axis:
     column: int
     view: View
     size: int
-    thresholds: Array
-    """float64; the thresholds between neighbouring codes that are values. Empty for categories."""
+    below: Array = field(default_factory=lambda: np.empty(0))
+    """float64; for each threshold the largest value below it. Empty for categories."""
+    above: Array = field(default_factory=lambda: np.empty(0))
+    """float64; for each threshold the smallest value above it."""
+
+    @property
+    def thresholds(self) -> Array:
+        """float64; halfway between neighbouring values."""
+        return separate(self.below, self.above)
 
     @property
     def is_categorical(self) -> bool:
@@ -86,10 +93,14 @@ class Axis:
         if self.view == "missing first":
             if code == 0:
                 return ColumnTest(self.column, missing_left=True)
-            return ColumnTest(self.column, threshold=float(self.thresholds[code - 1]), missing_left=True)
-        if code == len(self.thresholds):
+            return ColumnTest(self.column, threshold=self._threshold(code - 1), missing_left=True)
+        if code == len(self.below):
             return ColumnTest(self.column, missing_left=True, is_swapped=True)
-        return ColumnTest(self.column, threshold=float(self.thresholds[code]))
+        return ColumnTest(self.column, threshold=self._threshold(code))
+
+    def _threshold(self, index: int) -> float:
+        # One alone: an axis may have tens of thousands, and a tree a handful.
+        return float(separate(self.below[index], self.above[index]))
 
 
 @dataclass(frozen=True)
@@ -204,13 +215,13 @@ def read_categorical_features(categorical_features: Any, table: Table) -> tuple[
     return tuple(mask)
 
 
-def separate(lower: Array, upper: Array) -> Array:
+def separate(lower: Any, upper: Any) -> Array:
     """Thresholds halfway between neighbours, such that lower <= threshold < upper holds in floating point."""
     with np.errstate(over="ignore"):
         middle = (lower + upper) / 2
     middle = np.where(np.isinf(middle), lower / 2 + upper / 2, middle)
     # Between adjacent floats there is no middle: the lower one still separates them.
-    return np.where((lower <= middle) & (middle < upper), middle, lower)
+    return np.asarray(np.where((lower <= middle) & (middle < upper), middle, lower))
 
 
 def _read_numbers(
@@ -222,22 +233,22 @@ def _read_numbers(
         raise ValueError(f"Input X contains infinity: column {name!r}, row {row}")
     has_missing = bool(codes.min() < 0)
     column = Column(name, "numeric", (), has_missing)
-    if isinstance(thresholds, str) or len(distinct) - 1 <= thresholds:
-        cuts = np.arange(max(len(distinct) - 1, 0))
-    else:
+    below, above = distinct[:-1], distinct[1:]
+    if not isinstance(thresholds, str) and len(below) > thresholds:
         cuts = _quantile_cuts(codes, len(distinct), thresholds, weights)
         bins = np.searchsorted(cuts, np.arange(len(distinct))).astype(np.int32)
         codes = np.where(codes < 0, np.int32(-1), bins[codes])
-    middles = separate(distinct[cuts], distinct[cuts + 1])
-    n_bins = len(cuts) + (len(distinct) > 0)
+        below, above = distinct[cuts], distinct[cuts + 1]
+    n_bins = len(below) + (len(distinct) > 0)
     if not has_missing:
-        return column, *_only_if_useful(Axis(index, "values", n_bins, middles), codes)
+        return column, *_only_if_useful(Axis(index, "values", n_bins, below, above), codes)
     if n_bins == 0:
         return column, [], []
-    first, first_codes = Axis(index, "missing first", n_bins + 1, middles), codes + 1
+    first, first_codes = Axis(index, "missing first", n_bins + 1, below, above), codes + 1
     if n_bins == 1:
         return column, [first], [first_codes]
-    last, last_codes = Axis(index, "missing last", n_bins + 1, middles), np.where(codes < 0, np.int32(n_bins), codes)
+    last_codes = np.where(codes < 0, np.int32(n_bins), codes)
+    last = Axis(index, "missing last", n_bins + 1, below, above)
     return column, [first, last], [first_codes, last_codes]
 
 
@@ -251,11 +262,10 @@ def _quantile_cuts(codes: Array, n_distinct: int, n_thresholds: int, weights: Ar
 
 
 def _read_categories(index: int, name: str, values: Array) -> tuple[Column, list[Axis], list[Array]]:
-    no_thresholds = np.empty(0)
     if values.dtype == np.bool_:
         column = Column(name, "boolean", (False, True), False)
         is_constant = bool(values.all() or not values.any())
-        axis = Axis(index, "values", 1 if is_constant else 2, no_thresholds)
+        axis = Axis(index, "values", 1 if is_constant else 2)
         return column, *_only_if_useful(axis, values.astype(np.int32))
     if values.dtype == np.float64:
         if np.isinf(values).any():
@@ -278,7 +288,7 @@ def _read_categories(index: int, name: str, values: Array) -> tuple[Column, list
     column = Column(name, "boolean" if is_boolean else "categorical", tuple(categories), has_missing)
     size = len(categories) + has_missing
     # Two codes: "== first" is "<= first", and ordered axes are the cheaper ones.
-    axis = Axis(index, "values" if size <= 2 else "equals", size, no_thresholds)
+    axis = Axis(index, "values" if size <= 2 else "equals", size)
     return column, *_only_if_useful(axis, codes)
 
 

@@ -98,7 +98,7 @@ class Problem:
             labels=tuple(map(plain_value, labels)),
             weights=weights,
             y=np.ascontiguousarray(codes, dtype=np.int32),
-            normaliser=math.fsum(weights.tolist()),
+            normaliser=float(weights.sum()),
             n_rows_given=kept,
             **_read_arms(arms, features.n_rows),
             **settings,
@@ -127,7 +127,7 @@ class Problem:
             labels=tuple(map(plain_value, labels)),
             weights=weights,
             costs=np.ascontiguousarray(costs * weights[:, None]),
-            normaliser=math.fsum(weights.tolist()),
+            normaliser=float(weights.sum()),
             n_rows_given=kept,
             **_read_arms(arms, features.n_rows),
             **settings,
@@ -168,7 +168,7 @@ class Problem:
             rows_of_arms = np.bincount(self.arms, minlength=self.n_arms)
             if rows_of_arms.min() < 2 * self.min_samples_arm:
                 return False
-        return len(self.features.axes) > 0 and float(self.weights.sum()) >= self.min_weight_leaf
+        return len(self.features.axes) > 0 and (self.min_weight_leaf == 0 or self.weights.sum() >= self.min_weight_leaf)
 
     def weigh(self, tree: Tree) -> Tree:
         """The tree with the rows, weight and costs of this problem at its nodes and the best label for each.

@@ -72,7 +72,10 @@ def _read_array(source: Any, estimator: object) -> Table:
         guess = np.asarray(source, dtype=object) if _has_text(source) else source
     else:
         guess = source
-    matrix = check_array(guess, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
+    if type(guess) is np.ndarray and guess.ndim == 2 and guess.dtype.kind in "fiu" and guess.size > 0:
+        matrix = guess  # nothing that check_array could find wrong
+    else:
+        matrix = check_array(guess, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
     names = default_names(matrix.shape[1])
     if matrix.dtype.kind in "fiu":
         block = np.ascontiguousarray(matrix.T, dtype=np.float64)

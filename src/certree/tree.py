@@ -159,19 +159,20 @@ class Tree:
                 raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, not {shape}")
         if np.any((self.label < 0) | (self.label >= n_labels)):
             raise ValueError("tree: a node names a label that the tree does not have")
-        seen = np.zeros(n_nodes, dtype=np.int64)
-        for node in range(n_nodes):
-            if self.column[node] < 0:
+        seen = [0] * n_nodes
+        nodes = zip(self.column.tolist(), self.category.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+        for node, (column, category, left, right) in enumerate(nodes):
+            if column < 0:
                 continue
-            if self.column[node] >= len(self.columns):
+            if column >= len(self.columns):
                 raise ValueError(f"tree: node {node} tests a column that the tree does not have")
-            if self.category[node] >= len(self.columns[self.column[node]].categories):
+            if category >= len(self.columns[column].categories):
                 raise ValueError(f"tree: node {node} tests a category that its column does not have")
-            for child in (int(self.left[node]), int(self.right[node])):
+            for child in (left, right):
                 if not node < child < n_nodes:
                     raise ValueError(f"tree: node {node} has a child that does not come after it")
                 seen[child] += 1
-        if seen[0] != 0 or np.any(seen[1:] != 1):
+        if seen[0] != 0 or any(count != 1 for count in seen[1:]):
             raise ValueError("tree: a node is not the child of exactly one other")
 
     # The shape ------------------------------------------------------------------------------------------------------
@@ -257,23 +258,15 @@ class Tree:
     def apply(self, X: Any) -> Array:
         """The leaf (node number) that each row reaches."""
         table = self.read(X)
-        leaf = np.zeros(table.n_rows, dtype=np.int32)
-        waiting: dict[int, Array | None] = {0: None}
-        values: dict[int, Array] = {}
-        for node in range(self.n_nodes):
-            members = waiting.pop(node)
-            if self.column[node] < 0:
-                leaf[members if members is not None else slice(None)] = node
-                continue
-            index = int(self.column[node])
-            if index not in values:
-                values[index] = self._values(table, index)
-            column = values[index] if members is None else values[index][members]
-            holds = self._holds(node, column)
-            where = np.arange(table.n_rows, dtype=np.int64) if members is None else members
-            waiting[int(self.left[node])] = where[holds]
-            waiting[int(self.right[node])] = where[~holds]
-        return leaf
+        values = {index: self._values(table, index) for index in set(self.column.tolist()) - {-1}}
+        # From the last node to the first, so that a node finds both sides done. Every test looks at whole columns:
+        # sparse trees have few nodes, and gathering the rows of each would cost more.
+        reached: list[Any] = list(range(self.n_nodes))
+        for node in range(self.n_nodes - 1, -1, -1):
+            if self.column[node] >= 0:
+                holds = self._holds(node, values[int(self.column[node])])
+                reached[node] = np.where(holds, reached[self.left[node]], reached[self.right[node]])
+        return np.full(table.n_rows, reached[0], dtype=np.int32)
 
     def predict(self, X: Any) -> Array:
         """The label of each row."""
