@@ -50,12 +50,13 @@ clean:
 .venv-test/installed: EXTRA := [test]
 .venv-bench/installed: EXTRA := [bench]
 .venv-demo/installed .venv-test/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools $(PACKAGE)
-	.venv-$*/bin/pip install --quiet --no-build-isolation -Cbuild-dir=build/$* -Ccmake.define.CERTREE_WERROR=ON ".$(EXTRA)"
+	.venv-$*/bin/pip install --quiet --no-build-isolation --config-settings=build-dir=build/$* \
+	    --config-settings=cmake.define.CERTREE_WERROR=ON ".$(EXTRA)"
 	touch $@
 
 .venv-demo/tools .venv-test/tools .venv-bench/tools: .venv-%/tools: pyproject.toml
 	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/pip install --quiet scikit-build-core nanobind
+	.venv-$*/bin/pip install --quiet --upgrade pip scikit-build-core nanobind
 	touch $@
 
 # Linting needs what the package imports, but not the package itself: no compiler runs.
