@@ -3,37 +3,72 @@
 //
 // A "line" is one 32-bit signed sum a test, tests numbered through all axes, padded with zeros to a multiple of `lanes`.
 // A zero is neutral everywhere: it stands for a test that holds on no row.
+//
+// Two tests cut a row set into four quadrants, numbered 0: both hold, 1: only the first, 2: only the second, 3: neither.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace certree {
 
-// The largest and smallest sums seen, by quadrant of two tests (first test holds / not, second holds / not).
+// The largest and smallest sum of a left and a right side.
 struct Extremes {
-    std::int32_t high[4] = {0, 0, 0, 0};
-    std::int32_t low[4] = {0, 0, 0, 0};
+    std::int32_t high[2] = {0, 0};
+    std::int32_t low[2] = {0, 0};
+};
+
+// The largest and smallest sums by quadrant, for one first test and all second tests j: high[q][j], low[q][j].
+struct QuadrantExtremes {
+    std::int32_t* high[4];
+    std::int32_t* low[4];
+};
+
+// Best sums of |d| over the leaves of one side of a root test, by number of leaves.
+struct SideGains {
+    std::int32_t three = 0;
+    std::int32_t four = 0;
+};
+struct RootGains {
+    SideGains left;
+    SideGains right;
 };
 
 struct Kernels {
     static constexpr std::int32_t lanes = 8;
 
-    // slab += line (or slab = line where there is nothing to add to); then over all tests t, x = slab[t]:
-    // extremes of x, first[t] − x, second[t] − x, neither[t] + x, into `extremes`, which keeps what it had.
-    void (*quadrants)(std::int32_t* slab, const std::int32_t* line, bool is_sum, const std::int32_t* first, const std::int32_t* second,
-                      const std::int32_t* rest_of_first, std::int32_t n, Extremes& extremes);
+    // x = slab[t] += line[t] (x = line[t] where slab is null); then over all tests t the extremes of x, first[t] − x,
+    // second[t] − x, rest_of_first[t] − (second[t] − x) widen those of quadrants 0, 1, 2, 3 at second test j.
+    void (*quadrants)(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
+                      const std::int32_t* rest_of_first, std::int32_t n, const QuadrantExtremes& extremes, std::size_t j);
 
-    // Extremes of line[t] (left) and total[t] − line[t] (right): high[0], low[0], high[1], low[1].
+    // Extremes of line[t] (side 0) and total[t] − line[t] (side 1).
     void (*halves)(const std::int32_t* line, const std::int32_t* total, std::int32_t n, Extremes& extremes);
 
-    // Extremes of upper[t] − lower[t]: high[0], low[0].
+    // Extremes of upper[t] − lower[t] (side 0).
     void (*difference)(const std::int32_t* upper, const std::int32_t* lower, std::int32_t n, Extremes& extremes);
 
-    // line[t] += row[t].
-    void (*add)(std::int32_t* line, const std::int32_t* row, std::int32_t n);
+    // line += the rows' lines, `width` sums each; width is a multiple of `lanes`.
+    void (*add_rows)(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n);
 
     // line[t] += amount for exactly n tests, any n: a row enters every test from its own code on.
     void (*step)(std::int32_t* line, std::int32_t n, std::int32_t amount);
+
+    // For one first test (sum a_sum) and second tests j = 0..n−1: the sums of the quadrants are both[j], a_sum − both[j],
+    // b_sum[j] − both[j] and what remains of `all`. Raises the gains of the first test as root, and of each second test
+    // (arrays of n) as root.
+    void (*meet)(std::int32_t n, const std::int32_t* both, const std::int32_t* b_sum, std::int32_t a_sum, std::int32_t all,
+                 const QuadrantExtremes& extremes, RootGains& first, std::int32_t* left_three, std::int32_t* left_four,
+                 std::int32_t* right_three, std::int32_t* right_four);
+
+    // Thresholds of the first test's own axis as stumps. Over those passed so far, run_high/run_low hold the extremes of
+    // both[j] (and, second array, of a_sum − both[j]).
+    // `before`: they lie below the first test and widen quadrants 0 and 1; then the present threshold joins them.
+    void (*own_before)(std::int32_t n, const std::int32_t* both, std::int32_t a_sum, std::int32_t* const run_high[2], std::int32_t* const run_low[2],
+                       const QuadrantExtremes& extremes);
+    // `after`: the extremes of the thresholds above, taken relative to the present one, widen quadrants 2 and 3.
+    void (*own_after)(std::int32_t n, const std::int32_t* both, std::int32_t a_sum, const std::int32_t* const run_high[2], const std::int32_t* const run_low[2],
+                      const QuadrantExtremes& extremes);
 };
 
 const Kernels& plain_kernels();

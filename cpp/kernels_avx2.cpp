@@ -6,9 +6,13 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
+
 namespace certree {
 
 namespace {
+
+#include "kernels_loops.hpp"
 
 using Vector = __m256i;
 
@@ -43,15 +47,15 @@ inline __m128i reduce_four(Vector a, Vector b, Vector c, Vector d, Merge merge) 
 
 template <bool is_sum>
 inline void quadrants_of(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
-                         const std::int32_t* rest_of_first, std::int32_t n, Extremes& extremes) {
-    Vector high0 = _mm256_set1_epi32(extremes.high[0]);
-    Vector high1 = _mm256_set1_epi32(extremes.high[1]);
-    Vector high2 = _mm256_set1_epi32(extremes.high[2]);
-    Vector high3 = _mm256_set1_epi32(extremes.high[3]);
-    Vector low0 = _mm256_set1_epi32(extremes.low[0]);
-    Vector low1 = _mm256_set1_epi32(extremes.low[1]);
-    Vector low2 = _mm256_set1_epi32(extremes.low[2]);
-    Vector low3 = _mm256_set1_epi32(extremes.low[3]);
+                         const std::int32_t* rest_of_first, std::int32_t n, const QuadrantExtremes& extremes, std::size_t j) {
+    Vector high0 = _mm256_set1_epi32(extremes.high[0][j]);
+    Vector high1 = _mm256_set1_epi32(extremes.high[1][j]);
+    Vector high2 = _mm256_set1_epi32(extremes.high[2][j]);
+    Vector high3 = _mm256_set1_epi32(extremes.high[3][j]);
+    Vector low0 = _mm256_set1_epi32(extremes.low[0][j]);
+    Vector low1 = _mm256_set1_epi32(extremes.low[1][j]);
+    Vector low2 = _mm256_set1_epi32(extremes.low[2][j]);
+    Vector low3 = _mm256_set1_epi32(extremes.low[3][j]);
     for (std::int32_t t = 0; t < n; t += 8) {
         Vector both = load(line + t);
         if constexpr (is_sum) {
@@ -70,18 +74,24 @@ inline void quadrants_of(std::int32_t* slab, const std::int32_t* line, const std
         high3 = _mm256_max_epi32(high3, neither);
         low3 = _mm256_min_epi32(low3, neither);
     }
-    const auto most = [](Vector x, Vector y) { return _mm256_max_epi32(x, y); };
-    const auto least = [](Vector x, Vector y) { return _mm256_min_epi32(x, y); };
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(extremes.high), reduce_four(high0, high1, high2, high3, most));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(extremes.low), reduce_four(low0, low1, low2, low3, least));
+    const __m128i high = reduce_four(high0, high1, high2, high3, [](Vector x, Vector y) { return _mm256_max_epi32(x, y); });
+    const __m128i low = reduce_four(low0, low1, low2, low3, [](Vector x, Vector y) { return _mm256_min_epi32(x, y); });
+    extremes.high[0][j] = _mm_cvtsi128_si32(high);
+    extremes.high[1][j] = _mm_extract_epi32(high, 1);
+    extremes.high[2][j] = _mm_extract_epi32(high, 2);
+    extremes.high[3][j] = _mm_extract_epi32(high, 3);
+    extremes.low[0][j] = _mm_cvtsi128_si32(low);
+    extremes.low[1][j] = _mm_extract_epi32(low, 1);
+    extremes.low[2][j] = _mm_extract_epi32(low, 2);
+    extremes.low[3][j] = _mm_extract_epi32(low, 3);
 }
 
-void quadrants(std::int32_t* slab, const std::int32_t* line, bool is_sum, const std::int32_t* first, const std::int32_t* second,
-               const std::int32_t* rest_of_first, std::int32_t n, Extremes& extremes) {
-    if (is_sum) {
-        quadrants_of<true>(slab, line, first, second, rest_of_first, n, extremes);
+void quadrants(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
+               const std::int32_t* rest_of_first, std::int32_t n, const QuadrantExtremes& extremes, std::size_t j) {
+    if (slab != nullptr) {
+        quadrants_of<true>(slab, line, first, second, rest_of_first, n, extremes, j);
     } else {
-        quadrants_of<false>(slab, line, first, second, rest_of_first, n, extremes);
+        quadrants_of<false>(slab, line, first, second, rest_of_first, n, extremes, j);
     }
 }
 
@@ -116,9 +126,40 @@ void difference(const std::int32_t* upper, const std::int32_t* lower, std::int32
     extremes.low[0] = smallest(low);
 }
 
-void add(std::int32_t* line, const std::int32_t* row, std::int32_t n) {
-    for (std::int32_t t = 0; t < n; t += 8) {
-        store(line + t, _mm256_add_epi32(load(line + t), load(row + t)));
+// A strip of the line stays in registers while all rows pass.
+template <int n_vectors>
+inline void add_rows_strip(std::int32_t* line, const std::int32_t* lines, std::size_t width, const std::int32_t* rows, std::size_t n) {
+    Vector sum[n_vectors];
+    for (int v = 0; v < n_vectors; ++v) {
+        sum[v] = load(line + 8 * v);
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::int32_t* row = lines + static_cast<std::size_t>(rows[k]) * width;
+        for (int v = 0; v < n_vectors; ++v) {
+            sum[v] = _mm256_add_epi32(sum[v], load(row + 8 * v));
+        }
+    }
+    for (int v = 0; v < n_vectors; ++v) {
+        store(line + 8 * v, sum[v]);
+    }
+}
+
+void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n) {
+    const auto stride = static_cast<std::size_t>(width);
+    std::int32_t t = 0;
+    for (; t + 64 <= width; t += 64) {
+        add_rows_strip<8>(line + t, lines + t, stride, rows, n);
+    }
+    if (t + 32 <= width) {
+        add_rows_strip<4>(line + t, lines + t, stride, rows, n);
+        t += 32;
+    }
+    if (t + 16 <= width) {
+        add_rows_strip<2>(line + t, lines + t, stride, rows, n);
+        t += 16;
+    }
+    if (t < width) {
+        add_rows_strip<1>(line + t, lines + t, stride, rows, n);
     }
 }
 
@@ -138,7 +179,7 @@ void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
 } // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add, step};
+    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

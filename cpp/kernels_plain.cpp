@@ -7,42 +7,48 @@ namespace certree {
 
 namespace {
 
-void widen(Extremes& extremes, int quadrant, std::int32_t value) {
-    extremes.high[quadrant] = std::max(extremes.high[quadrant], value);
-    extremes.low[quadrant] = std::min(extremes.low[quadrant], value);
+#include "kernels_loops.hpp"
+
+void quadrants(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
+               const std::int32_t* rest_of_first, std::int32_t n, const QuadrantExtremes& extremes, std::size_t j) {
+    const auto widen = [&](int quadrant, std::int32_t value) {
+        extremes.high[quadrant][j] = std::max(extremes.high[quadrant][j], value);
+        extremes.low[quadrant][j] = std::min(extremes.low[quadrant][j], value);
+    };
+    for (std::int32_t t = 0; t < n; ++t) {
+        const std::int32_t both = slab != nullptr ? slab[t] += line[t] : line[t];
+        const std::int32_t second_only = second[t] - both;
+        widen(0, both);
+        widen(1, first[t] - both);
+        widen(2, second_only);
+        widen(3, rest_of_first[t] - second_only);
+    }
 }
 
-void quadrants(std::int32_t* slab, const std::int32_t* line, bool is_sum, const std::int32_t* first, const std::int32_t* second,
-               const std::int32_t* rest_of_first, std::int32_t n, Extremes& extremes) {
-    for (std::int32_t t = 0; t < n; ++t) {
-        const std::int32_t both = is_sum ? slab[t] + line[t] : line[t];
-        if (is_sum) {
-            slab[t] = both;
-        }
-        const std::int32_t second_only = second[t] - both;
-        widen(extremes, 0, both);
-        widen(extremes, 1, first[t] - both);
-        widen(extremes, 2, second_only);
-        widen(extremes, 3, rest_of_first[t] - second_only);
-    }
+void widen_side(Extremes& extremes, int side, std::int32_t value) {
+    extremes.high[side] = std::max(extremes.high[side], value);
+    extremes.low[side] = std::min(extremes.low[side], value);
 }
 
 void halves(const std::int32_t* line, const std::int32_t* total, std::int32_t n, Extremes& extremes) {
     for (std::int32_t t = 0; t < n; ++t) {
-        widen(extremes, 0, line[t]);
-        widen(extremes, 1, total[t] - line[t]);
+        widen_side(extremes, 0, line[t]);
+        widen_side(extremes, 1, total[t] - line[t]);
     }
 }
 
 void difference(const std::int32_t* upper, const std::int32_t* lower, std::int32_t n, Extremes& extremes) {
     for (std::int32_t t = 0; t < n; ++t) {
-        widen(extremes, 0, upper[t] - lower[t]);
+        widen_side(extremes, 0, upper[t] - lower[t]);
     }
 }
 
-void add(std::int32_t* line, const std::int32_t* row, std::int32_t n) {
-    for (std::int32_t t = 0; t < n; ++t) {
-        line[t] += row[t];
+void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n) {
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::int32_t* row = lines + static_cast<std::size_t>(rows[k]) * static_cast<std::size_t>(width);
+        for (std::int32_t t = 0; t < width; ++t) {
+            line[t] += row[t];
+        }
     }
 }
 
@@ -55,7 +61,7 @@ void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
 } // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add, step};
+    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after};
     return kernels;
 }
 

@@ -54,41 +54,55 @@ struct TwoLabels::Amounts {
     }
 };
 
-// By root test, the best gain of each side: Σ |d(leaf)| − 2λ · leaves.
+// By root test and side, the largest Σ |d(leaf)| of a tree of one, two, three and four leaves. λ plays no part in them.
 struct TwoLabels::Gains {
-    std::vector<Amount> left;
-    std::vector<Amount> right;
+    std::vector<std::int32_t> left[4];
+    std::vector<std::int32_t> right[4];
 
-    explicit Gains(std::size_t n_tests) : left(n_tests, -unreachable), right(n_tests, -unreachable) {}
+    explicit Gains(std::size_t n_tests) {
+        for (int m = 0; m < 4; ++m) {
+            left[m].assign(n_tests, 0);
+            right[m].assign(n_tests, 0);
+        }
+    }
 
     void merge(const Gains& other) {
-        for (std::size_t t = 0; t < left.size(); ++t) {
-            left[t] = std::max(left[t], other.left[t]);
-            right[t] = std::max(right[t], other.right[t]);
+        for (int m = 0; m < 4; ++m) {
+            for (std::size_t t = 0; t < left[m].size(); ++t) {
+                left[m][t] = std::max(left[m][t], other.left[m][t]);
+                right[m][t] = std::max(right[m][t], other.right[m][t]);
+            }
         }
+    }
+
+    // The gain of the best tree under a root test: Σ |d(leaf)| − 2λ · leaves, at the scale of λ.
+    Amount total(std::size_t test, int shift, Amount penalty) const {
+        Amount l = -unreachable;
+        Amount r = -unreachable;
+        for (int m = 0; m < 4; ++m) {
+            l = std::max(l, (Amount{left[m][test]} << shift) - 2 * penalty * (m + 1));
+            r = std::max(r, (Amount{right[m][test]} << shift) - 2 * penalty * (m + 1));
+        }
+        return l + r;
     }
 };
 
 namespace {
 
-// Turns signed sums into gains at the scale of λ.
-struct Scale {
-    int shift;
-    Amount two_penalties;
+std::int32_t stump_gain(std::int32_t d, std::int32_t high, std::int32_t low) {
+    return static_cast<std::int32_t>(std::max(magnitude(2 * Amount{high} - d), magnitude(2 * Amount{low} - d)));
+}
 
-    Amount leaf(std::int32_t d) const { return (magnitude(d) << shift) - two_penalties; }
-    // The better of a leaf and a stump in a set of signed sum d whose tests reach from low to high.
-    Amount leaf_or_stump(std::int32_t d, std::int32_t high, std::int32_t low) const {
-        const Amount stump = std::max(magnitude(2 * Amount{high} - d), magnitude(2 * Amount{low} - d));
-        return std::max((magnitude(d) << shift), (stump << shift) - two_penalties) - two_penalties;
-    }
-};
+void raise(std::int32_t& value, std::int32_t other) {
+    value = std::max(value, other);
+}
 
 // Where the tests of each axis stand in a line; −1 for an axis that is left out.
 struct Layout {
     std::vector<std::int32_t> offset;
     std::int32_t size = 0;  // padded
 
+    Layout() = default;
     // All axes but the ordered ones given (−1: none). Axes with one test stay last, as in Local.
     Layout(const Local& local, std::int32_t without_a, std::int32_t without_b) {
         offset.reserve(local.axes.size());
@@ -122,6 +136,9 @@ public:
 
     // scratch is zero before and after.
     void add(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout, std::int32_t* scratch) const {
+        if (n == 0) {
+            return;
+        }
         const auto n_step = static_cast<std::size_t>(local_.n_step_axes);
         const bool is_many = !has_steps_ || n > 6;
         for (std::size_t c = 0; c < n_step; ++c) {
@@ -160,10 +177,7 @@ public:
             }
         }
         if (local_.n_single_axes > 0) {
-            std::int32_t* at = line + layout.offset[first_single_];
-            for (std::size_t k = 0; k < n; ++k) {
-                kernels_.add(at, dense_.data() + static_cast<std::size_t>(rows[k]) * static_cast<std::size_t>(dense_width_), dense_width_);
-            }
+            kernels_.add_rows(line + layout.offset[first_single_], dense_.data(), dense_width_, rows, n);
         }
     }
 
@@ -179,28 +193,49 @@ private:
     std::vector<std::int32_t> dense_;
 };
 
-// Rows in the order of a code, and where each code starts.
-struct Grouped {
-    std::vector<std::int32_t> order;
-    std::vector<std::int32_t> start;
+// By axis, the rows on which some test may hold, in the order of their codes. Rows with the last code of an ordered axis
+// are left out: they never join a side.
+struct ActiveRows {
+    struct Codes {
+        std::vector<std::int32_t> rows;
+        std::vector<std::int32_t> start;  // of each test's code in rows
 
-    template <class Code>
-    void group(std::int32_t n_rows, std::int32_t n_codes, Code code) {
-        start.assign(static_cast<std::size_t>(n_codes) + 2, 0);
-        order.resize(static_cast<std::size_t>(n_rows));
-        for (std::int32_t i = 0; i < n_rows; ++i) {
-            ++start[static_cast<std::size_t>(code(i)) + 2];
+        const std::int32_t* begin(std::int32_t test) const { return rows.data() + start[static_cast<std::size_t>(test)]; }
+        std::size_t size(std::int32_t test) const {
+            return static_cast<std::size_t>(start[static_cast<std::size_t>(test) + 1] - start[static_cast<std::size_t>(test)]);
         }
-        for (std::size_t c = 2; c < start.size(); ++c) {
-            start[c] += start[c - 1];
+    };
+    std::vector<Codes> axes;
+
+    explicit ActiveRows(const Local& local) : axes(local.axes.size()) {
+        for (std::size_t a = 0; a < axes.size(); ++a) {
+            const LocalAxis& axis = local.axes[a];
+            if (axis.n_tests == 1) {
+                for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                    if (axis.codes[i] == 0) {
+                        axes[a].rows.push_back(i);
+                    }
+                }
+                axes[a].start = {0, static_cast<std::int32_t>(axes[a].rows.size())};
+                continue;
+            }
+            std::vector<std::int32_t>& start = axes[a].start;
+            start.assign(static_cast<std::size_t>(axis.n_tests) + 2, 0);
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                ++start[static_cast<std::size_t>(axis.codes[i]) + 1];
+            }
+            start.pop_back();
+            for (std::size_t c = 1; c < start.size(); ++c) {
+                start[c] += start[c - 1];
+            }
+            axes[a].rows.resize(static_cast<std::size_t>(start.back()));
+            std::vector<std::int32_t> next(start.begin(), start.end() - 1);
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                if (axis.codes[i] < axis.n_tests) {
+                    axes[a].rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
+                }
+            }
         }
-        for (std::int32_t i = 0; i < n_rows; ++i) {
-            order[static_cast<std::size_t>(start[static_cast<std::size_t>(code(i)) + 1]++)] = i;
-        }
-    }
-    const std::int32_t* begin(std::int32_t code) const { return order.data() + start[static_cast<std::size_t>(code)]; }
-    std::size_t size(std::int32_t code) const {
-        return static_cast<std::size_t>(start[static_cast<std::size_t>(code) + 1] - start[static_cast<std::size_t>(code)]);
     }
 };
 
@@ -218,6 +253,16 @@ struct TwoLabels::PairTable {
         : layout(local, -1, -1), stride(LineBuilder::line_size(layout)), cells(stride * static_cast<std::size_t>(local.n_tests)) {}
     std::int32_t* row(std::int32_t test) { return cells.data() + stride * static_cast<std::size_t>(test); }
     const std::int32_t* row(std::int32_t test) const { return cells.data() + stride * static_cast<std::size_t>(test); }
+};
+
+// What the closed forms of one row set share.
+struct TwoLabels::Prepared {
+    Amounts amounts;
+    ActiveRows active;
+    LineBuilder builder;
+
+    Prepared(const Instance& instance, const RowSet& set, const Local& local, const Kernels& kernels, bool has_steps)
+        : amounts(instance, set), active(local), builder(local, amounts.small, kernels, has_steps) {}
 };
 
 TwoLabels::TwoLabels(const Instance& instance, const Control& control)
@@ -249,9 +294,9 @@ Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t
 }
 
 // Depth two: by root test, the better of leaf and stump on either side. Fills the pair table where one is asked for.
-void TwoLabels::pair_gains(const Local& local, const Amounts& amounts, Gains& gains, PairTable* table) const {
-    const Scale scale{amounts.shift, 2 * instance_.penalty};
-    const LineBuilder builder(local, amounts.small, kernels_, !control_.is_off(no_steps));
+void TwoLabels::pair_gains(const Local& local, const Prepared& prepared, Gains& gains, PairTable* table) const {
+    const Amounts& amounts = prepared.amounts;
+    const LineBuilder& builder = prepared.builder;
     const std::int32_t n_rows = local.n_rows;
     std::int32_t all = 0;
     for (const std::int32_t amount : amounts.small) {
@@ -289,7 +334,6 @@ void TwoLabels::pair_gains(const Local& local, const Amounts& amounts, Gains& ga
     std::vector<std::unique_ptr<PrefixTree>> trees(local.axes.size());
     std::vector<std::vector<std::int32_t>> by_code(local.axes.size());
 
-    Grouped grouped;
     std::vector<std::int32_t> line;
     std::vector<std::int32_t> line_total;
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
@@ -332,7 +376,7 @@ void TwoLabels::pair_gains(const Local& local, const Amounts& amounts, Gains& ga
         for (const std::size_t c : walked) {
             reset_tree(c);
         }
-        grouped.group(n_rows, root.n_codes, [&](std::int32_t i) { return root.codes[i]; });
+        const ActiveRows::Codes& active = prepared.active.axes[a];
         for (std::int32_t test = 0; test < root.n_tests; ++test) {
             if (control_.should_stop()) {
                 return;
@@ -343,8 +387,8 @@ void TwoLabels::pair_gains(const Local& local, const Amounts& amounts, Gains& ga
                     reset_tree(c);
                 }
             }
-            const std::int32_t* rows = grouped.begin(test);
-            const std::size_t n = grouped.size(test);
+            const std::int32_t* rows = active.begin(test);
+            const std::size_t n = active.size(test);
             builder.add(line.data(), rows, n, layout, scratch.data());
             Extremes extremes;
             kernels_.halves(line.data(), line_total.data(), layout.size, extremes);
@@ -361,8 +405,10 @@ void TwoLabels::pair_gains(const Local& local, const Amounts& amounts, Gains& ga
             }
             const auto t = static_cast<std::size_t>(root.first_test + test);
             const std::int32_t d = total[t];
-            gains.left[t] = scale.leaf_or_stump(d, extremes.high[0], extremes.low[0]);
-            gains.right[t] = scale.leaf_or_stump(all - d, extremes.high[1], extremes.low[1]);
+            gains.left[0][t] = static_cast<std::int32_t>(magnitude(d));
+            gains.left[1][t] = stump_gain(d, extremes.high[0], extremes.low[0]);
+            gains.right[0][t] = static_cast<std::int32_t>(magnitude(all - d));
+            gains.right[1][t] = stump_gain(all - d, extremes.high[1], extremes.low[1]);
             if (table != nullptr) {
                 std::copy(line.begin(), line.end(), table->row(static_cast<std::int32_t>(t)));
             }
@@ -372,9 +418,26 @@ void TwoLabels::pair_gains(const Local& local, const Amounts& amounts, Gains& ga
 
 namespace {
 
+// Extremes of four quadrants for a run of second tests, in one allocation that is kept.
+struct QuadrantBuffer {
+    std::vector<std::int32_t> values;
+
+    QuadrantExtremes reset(std::size_t n) {
+        values.assign(8 * n, 0);
+        QuadrantExtremes view;
+        for (std::size_t q = 0; q < 4; ++q) {
+            view.high[q] = values.data() + q * n;
+            view.low[q] = values.data() + (4 + q) * n;
+        }
+        return view;
+    }
+    void clear() { std::fill(values.begin(), values.end(), 0); }
+};
+
 // Buffers of one worker of the depth-three form, kept from pair to pair.
 struct TripleWork {
-    Grouped grouped;
+    std::vector<std::int32_t> rows;
+    std::vector<std::int32_t> start;
     std::vector<std::int32_t> first;   // lines of the first axis's tests
     std::vector<std::int32_t> rest;    // total − first
     std::vector<std::int32_t> second;  // lines of the second axis's tests
@@ -382,43 +445,27 @@ struct TripleWork {
     std::vector<std::int32_t> line;
     std::vector<std::int32_t> total;
     std::vector<std::int32_t> scratch;
-    std::vector<Extremes> extremes;
-    std::vector<Extremes> running;
-    std::vector<std::int32_t> members;
+    std::vector<std::int32_t> above;
+    std::vector<std::int32_t> lines;
+    std::vector<std::uint64_t> bits;
+    QuadrantBuffer quadrants;
+    QuadrantBuffer below;
+    Layout compact;
 };
-
-void widen(Extremes& extremes, int quadrant, std::int32_t high, std::int32_t low) {
-    extremes.high[quadrant] = std::max(extremes.high[quadrant], high);
-    extremes.low[quadrant] = std::min(extremes.low[quadrant], low);
-}
 
 } // namespace
 
 // Depth three: for every pair of tests the best leaf or stump in each of the four quadrants; a side of a root test is then
 // the best pair of its quadrants. Each pair of axes is one task; quadrants serve both of its tests as root.
-void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const PairTable& table, Gains& gains, int n_threads) const {
-    const Scale scale{amounts.shift, 2 * instance_.penalty};
-    const LineBuilder builder(local, amounts.small, kernels_, !control_.is_off(no_steps));
+void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) const {
+    const LineBuilder& builder = prepared.builder;
     const Gains shallow = gains;
     const auto n_axes = static_cast<std::int32_t>(local.axes.size());
     const auto is_step = [&](std::int32_t a) { return a < local.n_step_axes; };
-    const auto is_single = [&](std::int32_t a) { return a >= n_axes - local.n_single_axes; };
+    const std::int32_t first_single = n_axes - local.n_single_axes;
     std::int32_t most_codes = 0;
     for (const LocalAxis& axis : local.axes) {
         most_codes = std::max(most_codes, axis.n_codes);
-    }
-
-    // Rows on which a single test holds, as bits: pairs of such tests meet by AND.
-    const auto n_words = (static_cast<std::size_t>(local.n_rows) + 63) / 64;
-    std::vector<std::uint64_t> holds(n_words * static_cast<std::size_t>(local.n_single_axes), 0);
-    const auto bits_of = [&](std::int32_t a) { return holds.data() + n_words * static_cast<std::size_t>(a - (n_axes - local.n_single_axes)); };
-    for (std::int32_t a = n_axes - local.n_single_axes; a < n_axes; ++a) {
-        std::uint64_t* bits = bits_of(a);
-        for (std::int32_t i = 0; i < local.n_rows; ++i) {
-            if (local.axes[static_cast<std::size_t>(a)].codes[i] == 0) {
-                bits[i / 64] |= std::uint64_t{1} << (i % 64);
-            }
-        }
     }
 
     const auto own_axis = [&](std::int32_t a, Gains& mine) {
@@ -437,16 +484,25 @@ void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const P
             for (std::int32_t j = i + 1; j < axis.n_tests; ++j) {
                 const auto tj = static_cast<std::size_t>(axis.first_test + j);
                 Extremes extremes;
+                // A side of a root test made of a part already known (leaf, stump) and a part seen here for the first time.
+                const auto join = [](std::vector<std::int32_t>* side, std::size_t root, std::int32_t leaf, std::int32_t stump, std::int32_t new_leaf, std::int32_t new_stump) {
+                    raise(side[2][root], std::max(stump + new_leaf, leaf + new_stump));
+                    raise(side[3][root], stump + new_stump);
+                };
                 if (axis.is_categorical) {
                     kernels_.difference(rest.data(), table.row(axis.first_test + j), table.layout.size, extremes);
-                    const Amount neither = scale.leaf_or_stump(table.all - table.total[ti] - table.total[tj], extremes.high[0], extremes.low[0]);
-                    mine.right[ti] = std::max(mine.right[ti], shallow.left[tj] + neither);
-                    mine.right[tj] = std::max(mine.right[tj], shallow.left[ti] + neither);
+                    const std::int32_t d = table.all - table.total[ti] - table.total[tj];
+                    const auto leaf = static_cast<std::int32_t>(magnitude(d));
+                    const std::int32_t stump = stump_gain(d, extremes.high[0], extremes.low[0]);
+                    join(mine.right, ti, shallow.left[0][tj], shallow.left[1][tj], leaf, stump);
+                    join(mine.right, tj, shallow.left[0][ti], shallow.left[1][ti], leaf, stump);
                 } else {
                     kernels_.difference(table.row(axis.first_test + j), row_i, table.layout.size, extremes);
-                    const Amount between = scale.leaf_or_stump(table.total[tj] - table.total[ti], extremes.high[0], extremes.low[0]);
-                    mine.left[tj] = std::max(mine.left[tj], shallow.left[ti] + between);
-                    mine.right[ti] = std::max(mine.right[ti], between + shallow.right[tj]);
+                    const std::int32_t d = table.total[tj] - table.total[ti];
+                    const auto leaf = static_cast<std::int32_t>(magnitude(d));
+                    const std::int32_t stump = stump_gain(d, extremes.high[0], extremes.low[0]);
+                    join(mine.left, tj, shallow.left[0][ti], shallow.left[1][ti], leaf, stump);
+                    join(mine.right, ti, shallow.right[0][tj], shallow.right[1][tj], leaf, stump);
                 }
             }
         }
@@ -459,73 +515,74 @@ void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const P
         const std::int32_t n_b = axis_b.n_tests;
         // Lines without the pair's own axes are shorter; but copying them only pays where those axes are a good part.
         const bool is_compact = 6 * ((is_step(a) ? n_a : 0) + (is_step(b) ? n_b : 0)) > local.n_tests;
-        const Layout layout(local, is_compact && is_step(a) ? a : -1, is_compact && is_step(b) ? b : -1);
+        if (is_compact) {
+            work.compact = Layout(local, is_step(a) ? a : -1, is_step(b) ? b : -1);
+        }
+        const Layout& layout = is_compact ? work.compact : table.layout;
         const std::size_t stride = LineBuilder::line_size(layout);
-        // Stumps on an ordered axis of the pair itself come from the pair table, by running extremes.
-        work.extremes.assign(static_cast<std::size_t>(n_a) * static_cast<std::size_t>(n_b), Extremes{});
-        const auto pair = [&](std::int32_t i, std::int32_t j) { return table.row(axis_a.first_test + i)[axis_b.first_test + j]; };
-        const auto at = [&](std::int32_t i, std::int32_t j) -> Extremes& { return work.extremes[static_cast<std::size_t>(i) * static_cast<std::size_t>(n_b) + static_cast<std::size_t>(j)]; };
-        if (is_compact && is_step(a)) {
-            // running[j]: quadrant 0 the sums with b <= j, quadrant 1 those with b > j, over thresholds of a passed so far.
-            work.running.assign(static_cast<std::size_t>(n_b), Extremes{});
-            for (std::int32_t i = 0; i < n_a; ++i) {
-                const std::int32_t here = table.total[static_cast<std::size_t>(axis_a.first_test + i)];
-                for (std::int32_t j = 0; j < n_b; ++j) {
-                    Extremes& run = work.running[static_cast<std::size_t>(j)];
-                    const std::int32_t both = pair(i, j);
-                    widen(at(i, j), 0, run.high[0], run.low[0]);
-                    widen(at(i, j), 1, run.high[1], run.low[1]);
-                    widen(run, 0, both, both);
-                    widen(run, 1, here - both, here - both);
-                }
-            }
-            std::fill(work.running.begin(), work.running.end(), Extremes{});
+        const auto n_second = static_cast<std::size_t>(padded(n_b));
+        const auto pairs_of = [&](std::int32_t i) { return table.row(axis_a.first_test + i) + axis_b.first_test; };
+        const std::int32_t* b_sum = table.total.data() + axis_b.first_test;
+        const QuadrantExtremes extremes = work.quadrants.reset(n_second);
+        // Stumps on the pair's own ordered axes come from the pair table by running extremes. Those of axis a above each
+        // threshold are laid down in advance, from the last threshold to the first.
+        const bool has_own_a = is_compact && is_step(a);
+        const bool has_own_b = is_compact && is_step(b);
+        const QuadrantExtremes below = work.below.reset(has_own_a ? n_second : 0);
+        if (has_own_a) {
+            work.above.resize(4 * n_second * static_cast<std::size_t>(n_a));
+            std::int32_t* next = nullptr;
             for (std::int32_t i = n_a - 1; i >= 0; --i) {
-                const std::int32_t here = table.total[static_cast<std::size_t>(axis_a.first_test + i)];
-                const bool is_last = i == n_a - 1;
-                for (std::int32_t j = 0; j < n_b; ++j) {
-                    Extremes& run = work.running[static_cast<std::size_t>(j)];
-                    const std::int32_t both = pair(i, j);
-                    const std::int32_t only = here - both;
-                    if (!is_last) {
-                        widen(at(i, j), 2, run.high[0] - both, run.low[0] - both);
-                        widen(at(i, j), 3, run.high[1] - only, run.low[1] - only);
-                        widen(run, 0, both, both);
-                        widen(run, 1, only, only);
-                    } else {
-                        run.high[0] = run.low[0] = both;
-                        run.high[1] = run.low[1] = only;
-                    }
+                std::int32_t* here = work.above.data() + 4 * n_second * static_cast<std::size_t>(i);
+                const std::int32_t* both = pairs_of(i);
+                const std::int32_t a_sum = table.total[static_cast<std::size_t>(axis_a.first_test + i)];
+                for (std::size_t j = 0; j < static_cast<std::size_t>(n_b); ++j) {
+                    const std::int32_t only = a_sum - both[j];
+                    here[j] = next != nullptr ? std::max(next[j], both[j]) : both[j];
+                    here[n_second + j] = next != nullptr ? std::min(next[n_second + j], both[j]) : both[j];
+                    here[2 * n_second + j] = next != nullptr ? std::max(next[2 * n_second + j], only) : only;
+                    here[3 * n_second + j] = next != nullptr ? std::min(next[3 * n_second + j], only) : only;
                 }
+                next = here;
             }
         }
-        if (is_compact && is_step(b)) {
-            for (std::int32_t i = 0; i < n_a; ++i) {
-                Extremes run;
-                for (std::int32_t j = 0; j < n_b; ++j) {
-                    const std::int32_t here = table.total[static_cast<std::size_t>(axis_b.first_test + j)];
-                    const std::int32_t both = pair(i, j);
-                    widen(at(i, j), 0, run.high[0], run.low[0]);
-                    widen(at(i, j), 2, run.high[1], run.low[1]);
-                    widen(run, 0, both, both);
-                    widen(run, 1, here - both, here - both);
+        const auto widen_by_own = [&](std::int32_t i, std::int32_t a_sum) {
+            const std::int32_t* both = pairs_of(i);
+            if (has_own_a) {
+                kernels_.own_before(n_b, both, a_sum, below.high, below.low, extremes);
+                const std::int32_t* here = work.above.data() + 4 * n_second * static_cast<std::size_t>(i);
+                const std::int32_t* const high[2] = {here, here + 2 * n_second};
+                const std::int32_t* const low[2] = {here + n_second, here + 3 * n_second};
+                kernels_.own_after(n_b, both, a_sum, high, low, extremes);
+            }
+            if (has_own_b) {
+                Extremes run;  // side 0: sums with a, side 1: without
+                const auto widen = [&](int quadrant, std::size_t j, std::int32_t high, std::int32_t low) {
+                    raise(extremes.high[quadrant][j], high);
+                    extremes.low[quadrant][j] = std::min(extremes.low[quadrant][j], low);
+                };
+                const auto pass = [&](int side, std::int32_t value) {
+                    raise(run.high[side], value);
+                    run.low[side] = std::min(run.low[side], value);
+                };
+                for (std::size_t j = 0; j < static_cast<std::size_t>(n_b); ++j) {
+                    widen(0, j, run.high[0], run.low[0]);
+                    widen(2, j, run.high[1], run.low[1]);
+                    pass(0, both[j]);
+                    pass(1, b_sum[j] - both[j]);
                 }
-                for (std::int32_t j = n_b - 1; j >= 0; --j) {
-                    const std::int32_t here = table.total[static_cast<std::size_t>(axis_b.first_test + j)];
-                    const std::int32_t both = pair(i, j);
-                    const std::int32_t only = here - both;
-                    if (j < n_b - 1) {
-                        widen(at(i, j), 1, run.high[0] - both, run.low[0] - both);
-                        widen(at(i, j), 3, run.high[1] - only, run.low[1] - only);
-                        widen(run, 0, both, both);
-                        widen(run, 1, only, only);
-                    } else {
-                        run.high[0] = run.low[0] = both;
-                        run.high[1] = run.low[1] = only;
-                    }
+                const auto last = static_cast<std::size_t>(n_b - 1);
+                run.high[0] = run.low[0] = both[last];
+                run.high[1] = run.low[1] = b_sum[last] - both[last];
+                for (std::size_t j = last; j-- > 0;) {
+                    const std::int32_t only = b_sum[j] - both[j];
+                    widen(1, j, run.high[0] - both[j], run.low[0] - both[j]);
+                    widen(3, j, run.high[1] - only, run.low[1] - only);
+                    pass(0, both[j]);
+                    pass(1, only);
                 }
             }
-        }
+        };
 
         const auto gather = [&](const std::int32_t* from, std::int32_t* to) {
             for (std::size_t c = 0; c < local.axes.size(); ++c) {
@@ -550,25 +607,20 @@ void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const P
         if (is_sum) {
             work.slab.assign(stride * static_cast<std::size_t>(n_b), 0);
         }
-        const bool is_bits = is_single(a) && is_single(b);
-        if (!is_bits) {
-            // Rows outside every test of a, or of b, never enter a line.
-            const std::int32_t n_cells = n_a * n_b;
-            work.grouped.group(local.n_rows, n_cells + 1, [&](std::int32_t i) {
-                const std::int32_t code_a = axis_a.codes[i];
-                const std::int32_t code_b = axis_b.codes[i];
-                return code_a < n_a && code_b < n_b ? code_a * n_b + code_b : n_cells;
-            });
-        } else {
-            work.members.clear();
-            const std::uint64_t* x = bits_of(a);
-            const std::uint64_t* y = bits_of(b);
-            for (std::size_t w = 0; w < n_words; ++w) {
-                for (std::uint64_t rest = x[w] & y[w]; rest != 0; rest &= rest - 1) {
-                    work.members.push_back(static_cast<std::int32_t>(w * 64) + std::countr_zero(rest));
-                }
-            }
+        // Rows in the order of their code on a, and within it on b.
+        work.start.assign(static_cast<std::size_t>(n_a) + 2, 0);
+        const std::vector<std::int32_t>& by_b = prepared.active.axes[static_cast<std::size_t>(b)].rows;
+        for (const std::int32_t row : by_b) {
+            ++work.start[static_cast<std::size_t>(axis_a.codes[row]) + 1];
         }
+        for (std::size_t i = 1; i < work.start.size(); ++i) {
+            work.start[i] += work.start[i - 1];
+        }
+        work.rows.resize(by_b.size());
+        for (const std::int32_t row : by_b) {
+            work.rows[static_cast<std::size_t>(work.start[static_cast<std::size_t>(axis_a.codes[row])]++)] = row;
+        }
+        std::int32_t at_row = 0;
         work.line.assign(stride, 0);
         for (std::int32_t i = 0; i < n_a; ++i) {
             if (control_.should_stop()) {
@@ -586,40 +638,83 @@ void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const P
             if (i > 0) {
                 std::fill(work.line.begin(), work.line.end(), 0);
             }
-            const std::int32_t sum_a = table.total[ti];
-            Amount best_left = mine.left[ti];
-            Amount best_right = mine.right[ti];
+            work.quadrants.clear();
+            const std::int32_t a_sum = table.total[ti];
+            widen_by_own(i, a_sum);
             for (std::int32_t j = 0; j < n_b; ++j) {
                 if (axis_b.is_categorical && j > 0) {
                     std::fill(work.line.begin(), work.line.end(), 0);
                 }
-                if (is_bits) {
-                    builder.add(work.line.data(), work.members.data(), work.members.size(), layout, work.scratch.data());
-                } else {
-                    const std::int32_t cell = i * n_b + j;
-                    builder.add(work.line.data(), work.grouped.begin(cell), work.grouped.size(cell), layout, work.scratch.data());
+                const std::int32_t from = at_row;
+                while (at_row < work.start[static_cast<std::size_t>(i)] && axis_b.codes[work.rows[static_cast<std::size_t>(at_row)]] == j) {
+                    ++at_row;
                 }
-                Extremes& extremes = at(i, j);
+                builder.add(work.line.data(), work.rows.data() + from, static_cast<std::size_t>(at_row - from), layout, work.scratch.data());
                 const std::int32_t* second = is_compact ? work.second.data() + stride * static_cast<std::size_t>(j) : table.row(axis_b.first_test + j);
-                kernels_.quadrants(is_sum ? work.slab.data() + stride * static_cast<std::size_t>(j) : nullptr, work.line.data(), is_sum, first, second,
-                                   work.rest.data(), layout.size, extremes);
-                const auto tj = static_cast<std::size_t>(axis_b.first_test + j);
-                const std::int32_t both = pair(i, j);
-                const std::int32_t a_only = sum_a - both;
-                const std::int32_t b_only = table.total[tj] - both;
-                const std::int32_t neither = table.all - sum_a - b_only;
-                const Amount gain0 = scale.leaf_or_stump(both, extremes.high[0], extremes.low[0]);
-                const Amount gain1 = scale.leaf_or_stump(a_only, extremes.high[1], extremes.low[1]);
-                const Amount gain2 = scale.leaf_or_stump(b_only, extremes.high[2], extremes.low[2]);
-                const Amount gain3 = scale.leaf_or_stump(neither, extremes.high[3], extremes.low[3]);
-                best_left = std::max(best_left, gain0 + gain1);
-                best_right = std::max(best_right, gain2 + gain3);
-                mine.left[tj] = std::max(mine.left[tj], gain0 + gain2);
-                mine.right[tj] = std::max(mine.right[tj], gain1 + gain3);
+                kernels_.quadrants(is_sum ? work.slab.data() + stride * static_cast<std::size_t>(j) : nullptr, work.line.data(), first, second,
+                                   work.rest.data(), layout.size, extremes, static_cast<std::size_t>(j));
             }
-            mine.left[ti] = best_left;
-            mine.right[ti] = best_right;
+            RootGains root{{mine.left[2][ti], mine.left[3][ti]}, {mine.right[2][ti], mine.right[3][ti]}};
+            const auto tb = static_cast<std::size_t>(axis_b.first_test);
+            kernels_.meet(n_b, pairs_of(i), b_sum, a_sum, table.all, extremes, root, mine.left[2].data() + tb, mine.left[3].data() + tb,
+                          mine.right[2].data() + tb, mine.right[3].data() + tb);
+            mine.left[2][ti] = root.left.three;
+            mine.left[3][ti] = root.left.four;
+            mine.right[2][ti] = root.right.three;
+            mine.right[3][ti] = root.right.four;
         }
+    };
+
+    // Axis a has one test, and so have all axes after it: those are the second tests, in one sweep. Rows on which the
+    // first test holds are laid side by side, and what a second test keeps of them is found by its bits.
+    const auto single_axes = [&](std::int32_t a, Gains& mine, TripleWork& work) {
+        const LocalAxis& axis_a = local.axes[static_cast<std::size_t>(a)];
+        const std::int32_t n_b = n_axes - a - 1;
+        if (n_b == 0) {
+            return;
+        }
+        const std::vector<std::int32_t>& rows = prepared.active.axes[static_cast<std::size_t>(a)].rows;
+        const std::int32_t ta = axis_a.first_test;
+        const std::int32_t* first = table.row(ta);
+        const std::int32_t n = table.layout.size;
+        work.rest.resize(static_cast<std::size_t>(n));
+        for (std::int32_t t = 0; t < n; ++t) {
+            work.rest[static_cast<std::size_t>(t)] = table.total[static_cast<std::size_t>(t)] - first[t];
+        }
+        const auto n_words = (rows.size() + 63) / 64;
+        work.bits.assign(n_words * static_cast<std::size_t>(n_b), 0);
+        for (std::int32_t j = 0; j < n_b; ++j) {
+            const std::int32_t* codes = local.axes[static_cast<std::size_t>(a + 1 + j)].codes;
+            std::uint64_t* bits = work.bits.data() + n_words * static_cast<std::size_t>(j);
+            for (std::size_t k = 0; k < rows.size(); ++k) {
+                bits[k / 64] |= static_cast<std::uint64_t>(codes[rows[k]] == 0 ? 1 : 0) << (k % 64);
+            }
+        }
+        const QuadrantExtremes extremes = work.quadrants.reset(static_cast<std::size_t>(padded(n_b)));
+        work.line.assign(table.stride, 0);
+        for (std::int32_t j = 0; j < n_b; ++j) {
+            if (control_.should_stop()) {
+                return;
+            }
+            const std::uint64_t* bits = work.bits.data() + n_words * static_cast<std::size_t>(j);
+            work.rows.clear();
+            for (std::size_t w = 0; w < n_words; ++w) {
+                for (std::uint64_t rest = bits[w]; rest != 0; rest &= rest - 1) {
+                    work.rows.push_back(rows[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))]);
+                }
+            }
+            std::fill_n(work.line.begin(), n, 0);
+            builder.add(work.line.data(), work.rows.data(), work.rows.size(), table.layout, work.scratch.data());
+            kernels_.quadrants(nullptr, work.line.data(), first, table.row(ta + 1 + j), work.rest.data(), n, extremes, static_cast<std::size_t>(j));
+        }
+        const auto ti = static_cast<std::size_t>(ta);
+        RootGains root{{mine.left[2][ti], mine.left[3][ti]}, {mine.right[2][ti], mine.right[3][ti]}};
+        kernels_.meet(n_b, first + ta + 1, table.total.data() + ta + 1, table.total[ti], table.all, extremes, root, mine.left[2].data() + ta + 1,
+                      mine.left[3].data() + ta + 1, mine.right[2].data() + ta + 1, mine.right[3].data() + ta + 1);
+        mine.left[2][ti] = root.left.three;
+        mine.left[3][ti] = root.left.four;
+        mine.right[2][ti] = root.right.three;
+        mine.right[3][ti] = root.right.four;
     };
 
     struct Task {
@@ -629,6 +724,10 @@ void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const P
     };
     std::vector<Task> tasks;
     for (std::int32_t a = 0; a < n_axes; ++a) {
+        if (a >= first_single) {
+            tasks.push_back({a, -1, static_cast<double>(n_axes - a)});
+            continue;
+        }
         for (std::int32_t b = a; b < n_axes; ++b) {
             const double n_a = local.axes[static_cast<std::size_t>(a)].n_tests;
             const double n_b = local.axes[static_cast<std::size_t>(b)].n_tests;
@@ -643,7 +742,9 @@ void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const P
         TripleWork work;
         work.scratch.assign(static_cast<std::size_t>(most_codes) + 1, 0);
         for (std::size_t t = next++; t < tasks.size(); t = next++) {
-            if (tasks[t].a == tasks[t].b) {
+            if (tasks[t].b < 0) {
+                single_axes(tasks[t].a, mine, work);
+            } else if (tasks[t].a == tasks[t].b) {
                 own_axis(tasks[t].a, mine);
             } else {
                 // The axis with fewer tests outside: what is done once for each of its tests is done less often.
@@ -652,7 +753,7 @@ void TwoLabels::triple_gains(const Local& local, const Amounts& amounts, const P
             }
         }
     };
-    std::vector<Gains> theirs(static_cast<std::size_t>(std::max(0, n_threads - 1)), Gains(gains.left.size()));
+    std::vector<Gains> theirs(static_cast<std::size_t>(std::max(0, n_threads - 1)), Gains(gains.left[0].size()));
     std::vector<std::thread> workers;
     for (Gains& mine : theirs) {
         workers.emplace_back([&work_off, &mine] { work_off(mine); });
@@ -708,16 +809,17 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         answer.lower = answer.value;
         return answer;
     }
-    const Amounts amounts(instance_, set);
+    const Prepared prepared(instance_, set, local, kernels_, !control_.is_off(no_steps));
+    const Amounts& amounts = prepared.amounts;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     Gains gains(n_tests);
     if (depth == 2) {
-        pair_gains(local, amounts, gains, nullptr);
+        pair_gains(local, prepared, gains, nullptr);
     } else {
         PairTable table(local);
-        pair_gains(local, amounts, gains, &table);
+        pair_gains(local, prepared, gains, &table);
         if (!control_.should_stop()) {
-            triple_gains(local, amounts, table, gains, n_threads);
+            triple_gains(local, prepared, table, gains, n_threads);
         }
     }
     if (control_.should_stop()) {
@@ -727,11 +829,12 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     // No split can save more than everything, less its two penalties.
     const Amount most = set.worst - 4 * penalty;
     std::vector<std::int32_t> candidates;
+    std::vector<Amount> bound(n_tests);
     Amount best = -unreachable;
     for (std::size_t t = 0; t < n_tests; ++t) {
-        gains.left[t] = std::min(most, gains.left[t] + gains.right[t] + amounts.slack);
-        if (gains.left[t] > best) {
-            best = gains.left[t];
+        bound[t] = std::min(most, gains.total(t, amounts.shift, penalty) + amounts.slack);
+        if (bound[t] > best) {
+            best = bound[t];
             candidates.assign(1, static_cast<std::int32_t>(t));
         }
     }
@@ -750,17 +853,17 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     candidates.clear();
     Amount goal = std::min(budget, answer.value);
     for (std::size_t t = 0; t < n_tests; ++t) {
-        if (to_cost(gains.left[t]) < goal) {
+        if (to_cost(bound[t]) < goal) {
             candidates.push_back(static_cast<std::int32_t>(t));
         }
     }
     std::sort(candidates.begin(), candidates.end(), [&](std::int32_t x, std::int32_t y) {
-        const Amount gx = gains.left[static_cast<std::size_t>(x)];
-        const Amount gy = gains.left[static_cast<std::size_t>(y)];
+        const Amount gx = bound[static_cast<std::size_t>(x)];
+        const Amount gy = bound[static_cast<std::size_t>(y)];
         return gx != gy ? gx > gy : x < y;
     });
     for (const std::int32_t test : candidates) {
-        if (to_cost(gains.left[static_cast<std::size_t>(test)]) >= goal) {
+        if (to_cost(bound[static_cast<std::size_t>(test)]) >= goal) {
             break;
         }
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])];

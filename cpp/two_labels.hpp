@@ -43,10 +43,11 @@ private:
     struct Amounts;
     struct Gains;
     struct PairTable;
+    struct Prepared;
 
     Amount best_stump(const RowSet& set, const Local& local, std::int32_t& test) const;
-    void pair_gains(const Local& local, const Amounts& amounts, Gains& gains, PairTable* table) const;
-    void triple_gains(const Local& local, const Amounts& amounts, const PairTable& table, Gains& gains, int n_threads) const;
+    void pair_gains(const Local& local, const Prepared& prepared, Gains& gains, PairTable* table) const;
+    void triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) const;
 
     const Instance& instance_;
     const Control& control_;

@@ -1,0 +1,97 @@
+// Kernels that are plain element-wise loops: one source, compiled once for every processor (kernels_plain.cpp) and once
+// for each instruction set that widens it. Included inside an anonymous namespace of those files.
+
+inline std::int32_t magnitude32(std::int32_t x) {
+    return x < 0 ? -x : x;
+}
+
+// max(|2 high − d|, |2 low − d|): differences of disjoint subsets, so the results fit although 2 high may wrap.
+inline std::int32_t stump32(std::int32_t d, std::int32_t high, std::int32_t low) {
+    const auto up = static_cast<std::int32_t>(2U * static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(d));
+    const auto down = static_cast<std::int32_t>(2U * static_cast<std::uint32_t>(low) - static_cast<std::uint32_t>(d));
+    return std::max(magnitude32(up), magnitude32(down));
+}
+
+void meet(std::int32_t n, const std::int32_t* __restrict both, const std::int32_t* __restrict b_sum, std::int32_t a_sum, std::int32_t all,
+          const QuadrantExtremes& extremes, RootGains& first, std::int32_t* __restrict left_three, std::int32_t* __restrict left_four,
+          std::int32_t* __restrict right_three, std::int32_t* __restrict right_four) {
+    const std::int32_t* __restrict h0 = extremes.high[0];
+    const std::int32_t* __restrict h1 = extremes.high[1];
+    const std::int32_t* __restrict h2 = extremes.high[2];
+    const std::int32_t* __restrict h3 = extremes.high[3];
+    const std::int32_t* __restrict l0 = extremes.low[0];
+    const std::int32_t* __restrict l1 = extremes.low[1];
+    const std::int32_t* __restrict l2 = extremes.low[2];
+    const std::int32_t* __restrict l3 = extremes.low[3];
+    std::int32_t a_left_three = first.left.three;
+    std::int32_t a_left_four = first.left.four;
+    std::int32_t a_right_three = first.right.three;
+    std::int32_t a_right_four = first.right.four;
+    for (std::int32_t j = 0; j < n; ++j) {
+        const std::int32_t d0 = both[j];
+        const std::int32_t d1 = a_sum - d0;
+        const std::int32_t d2 = b_sum[j] - d0;
+        const std::int32_t d3 = all - a_sum - d2;
+        const std::int32_t s0 = stump32(d0, h0[j], l0[j]);
+        const std::int32_t s1 = stump32(d1, h1[j], l1[j]);
+        const std::int32_t s2 = stump32(d2, h2[j], l2[j]);
+        const std::int32_t s3 = stump32(d3, h3[j], l3[j]);
+        const std::int32_t m0 = magnitude32(d0);
+        const std::int32_t m1 = magnitude32(d1);
+        const std::int32_t m2 = magnitude32(d2);
+        const std::int32_t m3 = magnitude32(d3);
+        a_left_three = std::max(a_left_three, std::max(s0 + m1, m0 + s1));
+        a_left_four = std::max(a_left_four, s0 + s1);
+        a_right_three = std::max(a_right_three, std::max(s2 + m3, m2 + s3));
+        a_right_four = std::max(a_right_four, s2 + s3);
+        left_three[j] = std::max(left_three[j], std::max(s0 + m2, m0 + s2));
+        left_four[j] = std::max(left_four[j], s0 + s2);
+        right_three[j] = std::max(right_three[j], std::max(s1 + m3, m1 + s3));
+        right_four[j] = std::max(right_four[j], s1 + s3);
+    }
+    first = {{a_left_three, a_left_four}, {a_right_three, a_right_four}};
+}
+
+void own_before(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum, std::int32_t* const run_high[2], std::int32_t* const run_low[2],
+                const QuadrantExtremes& extremes) {
+    std::int32_t* __restrict h0 = extremes.high[0];
+    std::int32_t* __restrict l0 = extremes.low[0];
+    std::int32_t* __restrict h1 = extremes.high[1];
+    std::int32_t* __restrict l1 = extremes.low[1];
+    std::int32_t* __restrict rh0 = run_high[0];
+    std::int32_t* __restrict rl0 = run_low[0];
+    std::int32_t* __restrict rh1 = run_high[1];
+    std::int32_t* __restrict rl1 = run_low[1];
+    for (std::int32_t j = 0; j < n; ++j) {
+        h0[j] = std::max(h0[j], rh0[j]);
+        l0[j] = std::min(l0[j], rl0[j]);
+        h1[j] = std::max(h1[j], rh1[j]);
+        l1[j] = std::min(l1[j], rl1[j]);
+        const std::int32_t d0 = both[j];
+        const std::int32_t d1 = a_sum - d0;
+        rh0[j] = std::max(rh0[j], d0);
+        rl0[j] = std::min(rl0[j], d0);
+        rh1[j] = std::max(rh1[j], d1);
+        rl1[j] = std::min(rl1[j], d1);
+    }
+}
+
+void own_after(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum, const std::int32_t* const run_high[2],
+               const std::int32_t* const run_low[2], const QuadrantExtremes& extremes) {
+    std::int32_t* __restrict h2 = extremes.high[2];
+    std::int32_t* __restrict l2 = extremes.low[2];
+    std::int32_t* __restrict h3 = extremes.high[3];
+    std::int32_t* __restrict l3 = extremes.low[3];
+    const std::int32_t* __restrict rh0 = run_high[0];
+    const std::int32_t* __restrict rl0 = run_low[0];
+    const std::int32_t* __restrict rh1 = run_high[1];
+    const std::int32_t* __restrict rl1 = run_low[1];
+    for (std::int32_t j = 0; j < n; ++j) {
+        const std::int32_t d0 = both[j];
+        const std::int32_t d1 = a_sum - d0;
+        h2[j] = std::max(h2[j], rh0[j] - d0);
+        l2[j] = std::min(l2[j], rl0[j] - d0);
+        h3[j] = std::max(h3[j], rh1[j] - d1);
+        l3[j] = std::min(l3[j], rl1[j] - d1);
+    }
+}
