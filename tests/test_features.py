@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -154,6 +155,7 @@ def frames() -> dict[str, Any]:
         "pandas arrow": plain.convert_dtypes(dtype_backend="pyarrow"),
         "pandas object": plain.astype(object),
         "pandas categories": plain.astype({"colour": "category"}),
+        "arrow": pa.table(FRAME),
         "polars": pl.DataFrame(FRAME),
         "polars categories": pl.DataFrame(FRAME).with_columns(pl.col("colour").cast(pl.Categorical)),
         "objects": np.array([list(row) for row in zip(*FRAME.values(), strict=True)], dtype=object),
@@ -247,6 +249,17 @@ def test_missing_values_go_where_training_found_best() -> None:
     assert apart.predict(X).tolist() == ["a", "a", "b", "a", "a", "b"]
 
 
+def test_a_column_of_another_sort_at_prediction() -> None:
+    text = SparseTreeClassifier(1, 0.0).fit(pd.DataFrame({"c": ["a", "b"]}), [0, 1])
+    assert text.predict(pd.DataFrame({"c": [1.5, 2.5]})).tolist() == [1, 1]
+    flag = SparseTreeClassifier(1, 0.0).fit(pd.DataFrame({"c": [True, False]}), [0, 1])
+    assert flag.predict(pd.DataFrame({"c": [1, 0]})).tolist() == [0, 1]
+    number = SparseTreeClassifier(1, 0.0).fit(pd.DataFrame({"c": [1, 2]}), [0, 1])
+    assert number.predict(pd.DataFrame({"c": [True, None]}, dtype=object)).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="column 'c' is numeric, but holds 'x'"):
+        number.predict(pd.DataFrame({"c": ["x", "y"]}))
+
+
 def test_mixed_objects_are_categories() -> None:
     X = np.array([["a", 1], [2, True], [None, False], ["a", None]], dtype=object)
     features = make_features(X)
@@ -279,7 +292,7 @@ def test_what_is_no_table() -> None:
 
 
 def test_columns_that_share_a_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="more than one column named 'a'"):
+    with pytest.raises(ValueError, match=r"more than one column of the same name(.|\n)*'a'"):
         read_table(pd.DataFrame([[0, 1], [0, 2]], columns=["a", "a"]))
 
 

@@ -356,3 +356,27 @@ def test_pycontree_agrees(depth: int) -> None:
         peer.fit(X, y)
         ours = SparseTreeClassifier(depth, 0.0).fit(X, y)
         assert ours.loss_ == pytest.approx(np.mean(np.asarray(peer.predict(X)) != y), abs=1e-12)
+
+
+# Lower-bound guesses --------------------------------------------------------------------------------------------------
+
+
+@given(tables(depths=(1, 2, 3), has_costs=False), st.sampled_from([0.0, 0.1, 0.4, 1.0]), st.integers(0, 1000))
+def test_guesses_lose_no_more_than_theorem_one_says(table: Table, error_rate: float, seed: int) -> None:
+    """R(t_g) <= reference's errors + errors of any tree where the reference is right + λ · leaves of that tree."""
+    problem = table.problem
+    assert problem.y is not None
+    rng = np.random.default_rng(seed)
+    is_wrong = rng.random(problem.n_rows) < error_rate
+    reference_costs = np.where(is_wrong, problem.weights, 0.0)
+    solution = solve(problem, reference_costs=reference_costs)
+    assert solution.status in ("guessed", "optimal")
+    # A tree of the bound pays the reference's error where the reference is wrong, whatever it says there.
+    costs = np.where(np.arange(len(problem.labels)) != problem.y[:, None], problem.weights[:, None], 0.0)
+    costs[is_wrong] = problem.weights[is_wrong, None]
+    promise = replace(problem, y=None, costs=costs)
+    bound = float(certify.enumerate_optimum(promise))
+    optimum = float(certify.enumerate_optimum(problem))
+    slack = 2 * solution.rounding + 64 * EPSILON * max(1.0, bound)
+    assert optimum - slack <= solution.upper <= bound + slack
+    assert solution.lower <= optimum + slack

@@ -1,6 +1,6 @@
 """certree: certified optimal sparse decision trees for weighted data."""
 
-from certree import certify
+from certree import certify, datasets
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
 from certree.path import regularization_path
@@ -20,6 +20,7 @@ __all__ = [
     "Tree",
     "__version__",
     "certify",
+    "datasets",
     "export_dot",
     "export_json",
     "export_latex",

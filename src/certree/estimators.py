@@ -241,7 +241,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
             check_classification_targets(y)
         if len(y) != n_rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows}, y {len(y)}")
-        if y.dtype.kind in "iub" and -(2**53) < y.min() and y.max() < 2**53:
+        if y.dtype.kind in "iub" and y.min() > -(2**53) and y.max() < 2**53:
             # Exact as floats, and the engine bins faster than numpy sorts.
             codes, distinct = bin_numeric(y.astype(np.float64))
             return distinct.astype(y.dtype), codes

@@ -104,11 +104,16 @@ def solve(
         )
         if show is not None:
             show(0.0, found["upper"], found["lower"])
+    lower = found["lower"]
+    if reference_costs is not None:
+        # A guessed bound B holds for what a tree costs where the reference is right, plus the reference's own cost:
+        # B <= reference cost / Z + R(t) for every tree t. And no tree has less than one leaf.
+        lower = max(lower - float(np.sum(reference_costs)) / problem.normaliser, float(problem.regularization))
     solution = judge(
         problem,
         _read_tree(problem, found),
         claimed=found["upper"],
-        lower=found["lower"],
+        lower=lower,
         status=found["status"],
         rounding=found["rounding"],
         statistics=dict(found["statistics"]),

@@ -12,7 +12,6 @@ It knows nothing of labels, tests or trees.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,11 +97,12 @@ def _has_text(rows: Sequence[Any]) -> bool:
 
 def _read_frame(source: Any) -> Table | None:
     import narwhals.stable.v1 as nw
+    from narwhals.exceptions import DuplicateError
 
-    twice = [name for name, count in Counter(getattr(source, "columns", ())).items() if count > 1]
-    if twice:
-        raise ValueError(f"X has more than one column named {twice[0]!r}")
-    frame = nw.from_native(source, eager_only=True, pass_through=True)
+    try:
+        frame = nw.from_native(source, eager_only=True, pass_through=True)
+    except DuplicateError as error:
+        raise ValueError(f"X has more than one column of the same name. {error}") from error
     if not isinstance(frame, nw.DataFrame):
         return None
     n_rows, n_columns = frame.shape
