@@ -166,10 +166,14 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
             try {
                 progress(elapsed(), instance->to_lower(search->upper_now()), instance->to_lower(search->lower_now()));
             } catch (nb::python_error& error) {
-                error.restore();
+                // Ctrl-C may arrive while the report is being written: it counts as one between reports does.
+                must_raise = was_interrupted || !error.matches(PyExc_KeyboardInterrupt);
                 control.interrupt();
-                must_raise = true;
-                break;
+                was_interrupted = true;
+                if (must_raise) {
+                    error.restore();
+                    break;
+                }
             }
         }
     }

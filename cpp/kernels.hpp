@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "prefix_tree.hpp"
+
 namespace certree {
 
 // The largest and smallest sum of a left and a right side.
@@ -69,6 +71,11 @@ struct Kernels {
     // `after`: the extremes of the thresholds above, taken relative to the present one, widen quadrants 2 and 3.
     void (*own_after)(std::int32_t n, const std::int32_t* both, std::int32_t a_sum, const std::int32_t* const run_high[2], const std::int32_t* const run_low[2],
                       const QuadrantExtremes& extremes);
+
+    // Moves rows from the right side to the left, test by test of a root axis (rows of test i: rows[start[i]..start[i + 1])),
+    // each at its code on the tree's axis (codes from n_codes on have no element), and widens the extremes of every test.
+    void (*walk)(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests, const std::int32_t* codes,
+                 std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes);
 };
 
 const Kernels& plain_kernels();

@@ -179,7 +179,7 @@ void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
 } // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after};
+    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after, walk};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

@@ -95,3 +95,41 @@ void own_after(std::int32_t n, const std::int32_t* __restrict both, std::int32_t
         l3[j] = std::min(l3[j], rl1[j] - d1);
     }
 }
+
+void walk(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests, const std::int32_t* codes,
+          std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes) {
+    using Lanes = PrefixTree::Lanes;
+    PrefixTree::Node* nodes = tree.nodes.data();
+    for (std::int32_t test = 0; test < n_tests; ++test) {
+        for (std::int32_t k = start[test]; k < start[test + 1]; ++k) {
+            const std::int32_t code = codes[rows[k]];
+            if (code >= n_codes) {
+                continue;
+            }
+            const std::int32_t amount = amounts[rows[k]];
+            const Lanes change{amount, -amount, -amount, amount};
+            const auto element = static_cast<std::size_t>(code);
+            tree.elements[element] += change;
+            std::size_t i = tree.n_blocks + element / PrefixTree::block;
+            PrefixTree::Node here = PrefixTree::sum_block(tree.elements.data() + element / PrefixTree::block * PrefixTree::block);
+            nodes[i] = here;
+            // Upwards with this node in registers; which child it is decides who comes first, without a branch.
+            for (; i > 1; i /= 2) {
+                const PrefixTree::Node other = nodes[i ^ 1];
+                const std::int32_t right = -static_cast<std::int32_t>(i & 1);
+                const Lanes is_right{right, right, right, right};
+                const Lanes first_sum = is_right ? other.sum : here.sum;
+                const Lanes first_best = is_right ? other.best : here.best;
+                const Lanes second_best = is_right ? here.best : other.best;
+                here.sum += other.sum;
+                here.best = PrefixTree::larger(first_best, first_sum + second_best);
+                nodes[i / 2] = here;
+            }
+        }
+        const Lanes best = nodes[1].best;
+        extremes[test].high[0] = std::max(extremes[test].high[0], best[0]);
+        extremes[test].low[0] = std::min(extremes[test].low[0], -best[1]);
+        extremes[test].high[1] = std::max(extremes[test].high[1], best[2]);
+        extremes[test].low[1] = std::min(extremes[test].low[1], -best[3]);
+    }
+}

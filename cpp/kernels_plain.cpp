@@ -61,7 +61,7 @@ void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
 } // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after};
+    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after, walk};
     return kernels;
 }
 

@@ -5,66 +5,55 @@
 // thresholds costs n log n, where a table would cost its number of cells.
 //
 // Four lanes: left, −left, right, −right; a minimum is the maximum of the negated lane. The empty prefix counts (zero).
+// Elements stand in blocks that are summed through; a binary tree stands over the blocks.
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "kernels.hpp"
-
 namespace certree {
 
-class PrefixTree {
-public:
-    explicit PrefixTree(std::int32_t n) : size_(std::bit_ceil(static_cast<std::size_t>(n < 1 ? 1 : n))), nodes_(2 * size_) {}
-
-    // The left array all zero, the right array as given.
-    void reset(const std::vector<std::int32_t>& right) {
-        for (std::size_t i = 0; i < size_; ++i) {
-            const std::int32_t amount = i < right.size() ? right[i] : 0;
-            Node& leaf = nodes_[size_ + i];
-            leaf.sum = Lanes{0, 0, amount, -amount};
-            leaf.best = larger(leaf.sum, Lanes{0, 0, 0, 0});
-        }
-        for (std::size_t i = size_ - 1; i > 0; --i) {
-            nodes_[i].sum = nodes_[2 * i].sum + nodes_[2 * i + 1].sum;
-            nodes_[i].best = merge(nodes_[2 * i], nodes_[2 * i + 1]);
-        }
-    }
-
-    // Element `at` moves `amount` from the right array to the left one.
-    void move(std::int32_t at, std::int32_t amount) {
-        const Lanes change{amount, -amount, -amount, amount};
-        std::size_t i = size_ + static_cast<std::size_t>(at);
-        nodes_[i].sum += change;
-        nodes_[i].best = larger(nodes_[i].sum, Lanes{0, 0, 0, 0});
-        for (i /= 2; i > 0; i /= 2) {
-            nodes_[i].sum += change;
-            nodes_[i].best = merge(nodes_[2 * i], nodes_[2 * i + 1]);
-        }
-    }
-
-    // high[0], low[0]: left; high[1], low[1]: right.
-    void widen(Extremes& extremes) const {
-        const Lanes best = nodes_[1].best;
-        extremes.high[0] = std::max(extremes.high[0], best[0]);
-        extremes.low[0] = std::min(extremes.low[0], -best[1]);
-        extremes.high[1] = std::max(extremes.high[1], best[2]);
-        extremes.low[1] = std::min(extremes.low[1], -best[3]);
-    }
-
-private:
+struct PrefixTree {
     typedef std::int32_t Lanes __attribute__((vector_size(16)));
     struct Node {
         Lanes sum;
         Lanes best;
     };
-    static Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
-    static Lanes merge(const Node& first, const Node& second) { return larger(first.best, first.sum + second.best); }
+    static constexpr std::size_t block = 8;
 
-    std::size_t size_;
-    std::vector<Node> nodes_;
+    std::size_t n_blocks;         // a power of two
+    std::vector<Lanes> elements;  // n_blocks * block
+    std::vector<Node> nodes;      // node 1 is the top, block b is node n_blocks + b
+
+    explicit PrefixTree(std::int32_t n)
+        : n_blocks(std::bit_ceil((static_cast<std::size_t>(n) + block - 1) / block)), elements(n_blocks * block), nodes(2 * n_blocks) {}
+
+    // The left array all zero, the right array as given.
+    void reset(const std::vector<std::int32_t>& right) {
+        for (std::size_t i = 0; i < elements.size(); ++i) {
+            const std::int32_t amount = i < right.size() ? right[i] : 0;
+            elements[i] = Lanes{0, 0, amount, -amount};
+        }
+        for (std::size_t b = 0; b < n_blocks; ++b) {
+            nodes[n_blocks + b] = sum_block(elements.data() + b * block);
+        }
+        for (std::size_t i = n_blocks - 1; i > 0; --i) {
+            nodes[i].sum = nodes[2 * i].sum + nodes[2 * i + 1].sum;
+            nodes[i].best = larger(nodes[2 * i].best, nodes[2 * i].sum + nodes[2 * i + 1].best);
+        }
+    }
+
+    static Lanes larger(Lanes a, Lanes b) { return a > b ? a : b; }
+    static Node sum_block(const Lanes* first) {
+        Node node{Lanes{0, 0, 0, 0}, Lanes{0, 0, 0, 0}};
+        for (std::size_t e = 0; e < block; ++e) {
+            node.sum += first[e];
+            node.best = larger(node.best, node.sum);
+        }
+        return node;
+    }
 };
 
 } // namespace certree

@@ -95,6 +95,9 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
         std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
     };
     std::unordered_set<SetKey, KeyHash> seen;
+    // Thousands of thresholds an axis are hardly ever doubled, and comparing them all would cost more than it saves.
+    constexpr std::int64_t most_compared = 20000;
+    is_merging = is_merging && std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) <= most_compared;
     const std::size_t n_rows = rows.size();
     std::vector<SetKey> key_of_code;
     std::vector<std::int32_t> new_code;
@@ -113,7 +116,7 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
             if (key == SetKey{} || key == all) {
                 return false;
             }
-            return seen.insert(std::min(key, all - key)).second || !is_merging;
+            return !is_merging || seen.insert(std::min(key, all - key)).second;
         };
         if (axis.is_categorical) {
             for (std::size_t c = 0; c < n_codes; ++c) {

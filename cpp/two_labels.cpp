@@ -333,26 +333,51 @@ void TwoLabels::pair_gains(const Local& local, const Prepared& prepared, Gains& 
     };
     std::vector<std::unique_ptr<PrefixTree>> trees(local.axes.size());
     std::vector<std::vector<std::int32_t>> by_code(local.axes.size());
+    const auto reset_tree = [&](std::size_t c) -> PrefixTree& {
+        const LocalAxis& axis = local.axes[c];
+        if (!trees[c]) {
+            trees[c] = std::make_unique<PrefixTree>(axis.n_tests);
+            by_code[c].assign(static_cast<std::size_t>(axis.n_tests), 0);
+            for (std::int32_t i = 0; i < n_rows; ++i) {
+                if (axis.codes[i] < axis.n_tests) {
+                    by_code[c][static_cast<std::size_t>(axis.codes[i])] += amounts.small[static_cast<std::size_t>(i)];
+                }
+            }
+        }
+        trees[c]->reset(by_code[c]);
+        return *trees[c];
+    };
 
     std::vector<std::int32_t> line;
     std::vector<std::int32_t> line_total;
+    std::vector<Extremes> extremes;
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
         const LocalAxis& root = local.axes[a];
-        Layout layout = whole;
-        std::vector<std::size_t> walked;
-        {
-            std::int32_t next = 0;
-            for (std::size_t c = 0; c < local.axes.size(); ++c) {
-                if (is_tree_cheaper(root, local.axes[c])) {
-                    layout.offset[c] = -1;
-                    walked.push_back(c);
-                    continue;
-                }
-                layout.offset[c] = next;
-                next += local.axes[c].n_tests;
+        const ActiveRows::Codes& active = prepared.active.axes[a];
+        extremes.assign(static_cast<std::size_t>(root.n_tests), Extremes{});
+        Layout layout;
+        for (std::size_t c = 0; c < local.axes.size(); ++c) {
+            const LocalAxis& axis = local.axes[c];
+            if (!is_tree_cheaper(root, axis)) {
+                layout.offset.push_back(layout.size);
+                layout.size += axis.n_tests;
+                continue;
             }
-            layout.size = padded(next);
+            layout.offset.push_back(-1);
+            for (std::int32_t test = 0; test < root.n_tests; ++test) {
+                if (control_.should_stop()) {
+                    return;
+                }
+                // Sides of an ordered root axis grow from test to test; those of a category start anew.
+                PrefixTree& tree = reset_tree(c);
+                const std::int32_t n_tests = root.is_categorical ? 1 : root.n_tests;
+                kernels_.walk(tree, active.rows.data(), active.start.data() + test, n_tests, axis.codes, axis.n_tests, amounts.small.data(), extremes.data() + test);
+                if (!root.is_categorical) {
+                    break;
+                }
+            }
         }
+        layout.size = padded(layout.size);
         line.assign(LineBuilder::line_size(layout), 0);
         line_total.assign(LineBuilder::line_size(layout), 0);
         for (std::size_t c = 0; c < local.axes.size(); ++c) {
@@ -360,55 +385,24 @@ void TwoLabels::pair_gains(const Local& local, const Prepared& prepared, Gains& 
                 std::copy_n(total.data() + local.axes[c].first_test, local.axes[c].n_tests, line_total.data() + layout.offset[c]);
             }
         }
-        const auto reset_tree = [&](std::size_t c) {
-            const LocalAxis& axis = local.axes[c];
-            if (!trees[c]) {
-                trees[c] = std::make_unique<PrefixTree>(axis.n_tests);
-                by_code[c].assign(static_cast<std::size_t>(axis.n_tests), 0);
-                for (std::int32_t i = 0; i < n_rows; ++i) {
-                    if (axis.codes[i] < axis.n_tests) {
-                        by_code[c][static_cast<std::size_t>(axis.codes[i])] += amounts.small[static_cast<std::size_t>(i)];
-                    }
-                }
-            }
-            trees[c]->reset(by_code[c]);
-        };
-        for (const std::size_t c : walked) {
-            reset_tree(c);
-        }
-        const ActiveRows::Codes& active = prepared.active.axes[a];
         for (std::int32_t test = 0; test < root.n_tests; ++test) {
             if (control_.should_stop()) {
                 return;
             }
             if (root.is_categorical && test > 0) {
                 std::fill(line.begin(), line.end(), 0);
-                for (const std::size_t c : walked) {
-                    reset_tree(c);
-                }
             }
-            const std::int32_t* rows = active.begin(test);
-            const std::size_t n = active.size(test);
-            builder.add(line.data(), rows, n, layout, scratch.data());
-            Extremes extremes;
-            kernels_.halves(line.data(), line_total.data(), layout.size, extremes);
-            for (const std::size_t c : walked) {
-                PrefixTree& tree = *trees[c];
-                const LocalAxis& axis = local.axes[c];
-                for (std::size_t k = 0; k < n; ++k) {
-                    const std::int32_t code = axis.codes[rows[k]];
-                    if (code < axis.n_tests) {
-                        tree.move(code, amounts.small[static_cast<std::size_t>(rows[k])]);
-                    }
-                }
-                tree.widen(extremes);
+            Extremes& here = extremes[static_cast<std::size_t>(test)];
+            if (layout.size > 0) {
+                builder.add(line.data(), active.begin(test), active.size(test), layout, scratch.data());
+                kernels_.halves(line.data(), line_total.data(), layout.size, here);
             }
             const auto t = static_cast<std::size_t>(root.first_test + test);
             const std::int32_t d = total[t];
             gains.left[0][t] = static_cast<std::int32_t>(magnitude(d));
-            gains.left[1][t] = stump_gain(d, extremes.high[0], extremes.low[0]);
+            gains.left[1][t] = stump_gain(d, here.high[0], here.low[0]);
             gains.right[0][t] = static_cast<std::int32_t>(magnitude(all - d));
-            gains.right[1][t] = stump_gain(all - d, extremes.high[1], extremes.low[1]);
+            gains.right[1][t] = stump_gain(all - d, here.high[1], here.low[1]);
             if (table != nullptr) {
                 std::copy(line.begin(), line.end(), table->row(static_cast<std::int32_t>(t)));
             }
