@@ -53,8 +53,10 @@ struct Kernels {
     // line += the rows' lines, `width` sums each; width is a multiple of `lanes`.
     void (*add_rows)(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n);
 
-    // line[t] += amount for exactly n tests, any n: a row enters every test from its own code on.
-    void (*step)(std::int32_t* line, std::int32_t n, std::int32_t amount);
+    // For each row: line[t] += its amount for all tests t from its code to n_tests − 1. A row enters every test of an
+    // ordered axis from its own code on. May touch, without changing, up to `lanes` sums beyond the axis.
+    void (*add_steps)(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows,
+                      std::size_t n);
 
     // For one first test (sum a_sum) and second tests j = 0..n−1: the sums of the quadrants are both[j], a_sum − both[j],
     // b_sum[j] − both[j] and what remains of `all`. Raises the gains of the first test as root, and of each second test

@@ -163,23 +163,25 @@ void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width,
     }
 }
 
-void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
-    const Vector amounts = _mm256_set1_epi32(amount);
-    std::int32_t t = 0;
-    for (; t + 8 <= n; t += 8) {
-        store(line + t, _mm256_add_epi32(load(line + t), amounts));
-    }
-    if (t < n) {
-        const Vector lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-        const Vector mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(n - t), lane);
-        _mm256_maskstore_epi32(line + t, mask, _mm256_add_epi32(_mm256_maskload_epi32(line + t, mask), amounts));
+// The last vector adds zero beyond the axis: a masked store would be far slower than writing back what was there.
+void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows, std::size_t n) {
+    const Vector lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::int32_t row = rows[k];
+        const Vector amount = _mm256_set1_epi32(amounts[row]);
+        std::int32_t t = codes[row];
+        for (; t + 8 <= n_tests; t += 8) {
+            store(line + t, _mm256_add_epi32(load(line + t), amount));
+        }
+        const Vector inside = _mm256_cmpgt_epi32(_mm256_set1_epi32(n_tests - t), lane);
+        store(line + t, _mm256_add_epi32(load(line + t), _mm256_and_si256(amount, inside)));
     }
 }
 
 } // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after, walk};
+    static const Kernels kernels{quadrants, halves, difference, add_rows, add_steps, meet, own_before, own_after, walk};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

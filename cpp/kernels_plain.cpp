@@ -52,16 +52,18 @@ void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width,
     }
 }
 
-void step(std::int32_t* line, std::int32_t n, std::int32_t amount) {
-    for (std::int32_t t = 0; t < n; ++t) {
-        line[t] += amount;
+void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows, std::size_t n) {
+    for (std::size_t k = 0; k < n; ++k) {
+        for (std::int32_t t = codes[rows[k]]; t < n_tests; ++t) {
+            line[t] += amounts[rows[k]];
+        }
     }
 }
 
 } // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows, step, meet, own_before, own_after, walk};
+    static const Kernels kernels{quadrants, halves, difference, add_rows, add_steps, meet, own_before, own_after, walk};
     return kernels;
 }
 

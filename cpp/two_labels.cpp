@@ -147,7 +147,7 @@ public:
                 continue;
             }
             const LocalAxis& axis = local_.axes[c];
-            if (is_many && (!has_steps_ || static_cast<std::int64_t>(n) * (axis.n_tests / 16 + 3) > static_cast<std::int64_t>(n) + 2 * axis.n_tests)) {
+            if (is_many && (!has_steps_ || static_cast<std::int64_t>(n) * (axis.n_tests / 12 + 3) > static_cast<std::int64_t>(n) + 2 * axis.n_tests)) {
                 for (std::size_t k = 0; k < n; ++k) {
                     scratch[axis.codes[rows[k]]] += amounts_[static_cast<std::size_t>(rows[k])];
                 }
@@ -160,10 +160,7 @@ public:
                 }
                 scratch[axis.n_tests] = 0;
             } else {
-                for (std::size_t k = 0; k < n; ++k) {
-                    const std::int32_t code = axis.codes[rows[k]];
-                    kernels_.step(line + offset + code, axis.n_tests - code, amounts_[static_cast<std::size_t>(rows[k])]);
-                }
+                kernels_.add_steps(line + offset, axis.n_tests, axis.codes, amounts_.data(), rows, n);
             }
         }
         for (std::size_t c = n_step; c < first_single_; ++c) {
