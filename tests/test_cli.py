@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -317,9 +318,22 @@ class TestOthers:
             warnings.warn("the sky is falling", UserWarning, stacklevel=1)
         assert capsys.readouterr().err == "certree: the sky is falling\n"
 
-    def test_as_a_module(self) -> None:
-        done = subprocess.run([sys.executable, "-m", "certree", "datasets"], capture_output=True, text=True, check=True)
-        assert "lalonde" in done.stdout
+    def test_as_a_module(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setattr(sys, "argv", ["certree", "datasets"])
+        with pytest.raises(SystemExit) as caught:
+            runpy.run_module("certree", run_name="__main__")
+        assert caught.value.code == 0
+        assert "lalonde" in capsys.readouterr().out
+
+    def test_a_second_interrupt_is_a_failure(
+        self, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def abort(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(SparseTreeClassifier, "fit", abort)
+        assert run("fit", table, *FIT) == 1
+        assert capsys.readouterr().err == "certree fit: aborted\n"
 
     def test_a_reader_that_leaves_early_is_no_failure(self) -> None:
         reader, writer = os.pipe()
