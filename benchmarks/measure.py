@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import signal
 import statistics
 import subprocess
 import sys
@@ -22,8 +23,6 @@ from benchmarks.tables import load
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOW_SECONDS = 20.0
-START_SECONDS = 60.0
-"""What a process may take, besides its fit, to import, read its table and report."""
 
 
 @dataclass(frozen=True)
@@ -64,21 +63,20 @@ class Measurement:
         return self.status not in ("unsupported", "failed")
 
 
-def measure_once(request: Request, hard_seconds: float | None) -> Measurement:
-    """One fresh process."""
-    limit = None if hard_seconds is None else hard_seconds + START_SECONDS
-    try:
-        process = subprocess.run(
-            [sys.executable, "-m", "benchmarks.worker"],
-            input=json.dumps(asdict(request)),
-            capture_output=True,
-            text=True,
-            timeout=limit,
-            cwd=ROOT,
-        )
-    except subprocess.TimeoutExpired:
-        assert hard_seconds is not None
-        return Measurement(hard_seconds, "timeout")
+def measure_once(request: Request) -> Measurement:
+    """One fresh process. Its fits are ended when they take clearly more than the time limit asked for."""
+    limit = request.time_limit
+    hard = None if limit is None else 1.05 * limit + 2
+    process = subprocess.run(
+        [sys.executable, "-m", "benchmarks.worker"],
+        input=json.dumps(asdict(request) | {"hard_seconds": hard}),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    if process.returncode == -signal.SIGALRM:
+        assert limit is not None
+        return Measurement(limit, "timeout")
     if process.returncode != 0:
         last = (process.stderr.strip().splitlines() or [f"exit code {process.returncode}"])[-1]
         return Measurement(float("nan"), "failed", remark=last)
@@ -139,7 +137,7 @@ def measure(
             remembered = peers.recall(request)
             if remembered is None and name in rivals and not is_patient:
                 request = _stopped_when_lost(request, [runs[rival] for rival in rivals if rival != name])
-            done.append(remembered or measure_once(request, request.time_limit))
+            done.append(remembered or measure_once(request))
             if not remembered and request is requests[name]:
                 peers.keep(request, done[-1])
     return {name: merge(done) for name, done in runs.items()}

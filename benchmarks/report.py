@@ -118,25 +118,13 @@ def _contest_table(rows: list[Row]) -> list[str]:
 
 
 def _limits_table(rows: list[Row]) -> list[str]:
-    head = [
-        "part",
-        "table",
-        "depth",
-        "λ",
-        "threads",
-        "limit",
-        "seconds",
-        "status",
-        "memory of the fit",
-        "peak",
-        "interrupt",
-    ]
+    head = "part, table, depth, λ, threads, limit, seconds, status, memory of the fit, peak, interrupt".split(", ")
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in rows:
         if row.skipped:
             continue
         request, found = row.cell.subject, row.measurements["certree"]
-        if not found.has_figures:
+        if "peak_megabytes" not in found.notes:
             lines.append(f"| {row.cell.part} | {request.table} | {request.depth} | {found.status}: {found.remark} |")
             continue
         memory = request.options.get("memory_limit")
@@ -144,8 +132,9 @@ def _limits_table(rows: list[Row]) -> list[str]:
         wait = found.notes.get("interrupt_seconds")
         cells = [
             row.cell.part, request.table, str(request.depth), f"{request.penalty:g}",
-            str(request.options.get("n_jobs", 1)), limit, f"{found.seconds:.2f}", found.status, f"{memory_growth(found):.0f} MB",
-            f"{found.notes['peak_megabytes']:.0f} MB", "–" if wait is None else f"{wait:.3f} s",
+            str(request.options.get("n_jobs", 1)), limit, f"{found.seconds:.2f}", found.status,
+            f"{memory_growth(found):.0f} MB", f"{found.notes['peak_megabytes']:.0f} MB",
+            "–" if wait is None else f"{wait:.3f} s",
         ]  # fmt: skip
         lines.append("| " + " | ".join(cells) + " |")
     return lines

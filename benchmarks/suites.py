@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchmarks.measure import Measurement, Request
 
@@ -334,7 +334,9 @@ def _of_part(rows: list[Row], part: str) -> list[tuple[Request, Measurement]]:
 
 
 def _time_kept(rows: list[Row]) -> tuple[str, bool]:
-    stopped = [(r, m) for r, m in _of_part(rows, "time") if m.status == "time_limit"]
+    # One that was ended from outside ("timeout") has not kept its limit at all.
+    stopped = [(r, m if m.status == "time_limit" else replace(m, seconds=math.inf)) for r, m in _of_part(rows, "time")]
+    stopped = [(r, m) for r, m in stopped if m.status in ("time_limit", "timeout", "failed")]
     over = [(m.seconds - (r.time_limit or 0), max(0.2, 0.02 * (r.time_limit or 0))) for r, m in stopped]
     if not over:
         return "nothing reached its limit", False
@@ -348,8 +350,8 @@ def _memory_kept(rows: list[Row]) -> tuple[str, bool]:
 
 
 def memory_growth(measurement: Measurement) -> float:
-    """Megabytes that the fit added to its process's peak."""
-    return measurement.notes["peak_megabytes"] - measurement.notes["before_megabytes"]
+    """Megabytes that the fit added to its process's peak; infinite where it did not live to tell."""
+    return measurement.notes.get("peak_megabytes", math.inf) - measurement.notes.get("before_megabytes", 0.0)
 
 
 def _interrupt_answered(rows: list[Row]) -> tuple[str, bool]:
@@ -360,7 +362,7 @@ def _interrupt_answered(rows: list[Row]) -> tuple[str, bool]:
 
 
 def _peak_below(rows: list[Row]) -> tuple[str, bool]:
-    peaks = [m.notes["peak_megabytes"] for _, m in _of_part(rows, "peak")]
+    peaks = [m.notes.get("peak_megabytes", math.inf) for _, m in _of_part(rows, "peak")]
     return f"{max(peaks, default=math.nan):.0f} MB", bool(peaks) and max(peaks) < 500
 
 

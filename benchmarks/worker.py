@@ -58,10 +58,15 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         timer.daemon = True
         timer.start()
 
+    if request["hard_seconds"] is not None:
+        # The kernel's own end of the process: some libraries neither keep their limit nor let Python handle a signal.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, request["hard_seconds"])
     outcomes: list[Outcome] = []
     started_at = time.perf_counter()
     while len(outcomes) < MOST_FITS and sum(outcome.seconds for outcome in outcomes) < SETTLED_SECONDS:
         outcomes.append(contender.fit(table, depth, penalty, weights, request["time_limit"], **options))
+    signal.setitimer(signal.ITIMER_REAL, 0)
     answer = asdict(replace(outcomes[0], seconds=statistics.median(outcome.seconds for outcome in outcomes)))
     answer["notes"] |= {"fits": len(outcomes), "peak_megabytes": peak_megabytes(), "before_megabytes": before_megabytes}
     if interrupted_at:
