@@ -3,6 +3,8 @@
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 PYTEST_ARGS ?=
+EXTRA :=
+WARNINGS :=
 
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
@@ -46,12 +48,11 @@ clean:
 	rm -rf .venv-demo .venv-test .venv-lint .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # The package is built with the environment's own build tools, so that its objects can be kept from one build to the next.
-.venv-demo/installed: EXTRA :=
 .venv-test/installed: EXTRA := [test]
+.venv-test/installed: WARNINGS := --config-settings=cmake.define.CERTREE_WERROR=ON
 .venv-bench/installed: EXTRA := [bench]
 .venv-demo/installed .venv-test/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools $(PACKAGE)
-	.venv-$*/bin/pip install --quiet --no-build-isolation --config-settings=build-dir=build/$* \
-	    --config-settings=cmake.define.CERTREE_WERROR=ON ".$(EXTRA)"
+	.venv-$*/bin/pip install --quiet --no-build-isolation --config-settings=build-dir=build/$* $(WARNINGS) ".$(EXTRA)"
 	touch $@
 
 .venv-demo/tools .venv-test/tools .venv-bench/tools: .venv-%/tools: pyproject.toml
