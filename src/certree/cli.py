@@ -294,7 +294,7 @@ def run_demo(options: argparse.Namespace) -> int:
         print(f"  certree fit {options.out} --label earnings --weight dollars --regularization 0.005 --out model.json")
         return DONE
     print(
-        f"Whose earnings rose? {table.n_rows} men of the NSW job training experiment, {table.n_columns} facts about each"
+        f"Whose earnings rose? {table.n_rows} men of the NSW job training experiment, {table.n_columns} facts of each"
         "\n(re75: what he earned in 1975), and whether he earned more in 1978. A mistake weighs the\n"
         "dollars by which his earnings moved.\n"
     )
