@@ -3,6 +3,7 @@ bring as a table is read as they would expect."""
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import numpy as np
@@ -287,8 +288,12 @@ def test_what_is_no_table() -> None:
         read_table(pd.DataFrame({"c": []}))
     with pytest.raises(ValueError, match="0 feature"):
         read_table(pd.DataFrame(index=[0, 1]))
-    with pytest.raises(ValueError, match="neither numbers"):
+    with pytest.raises(ValueError, match="'x0' holds dates"):
         read_table(np.array([[1]], dtype="m8[s]"))
+    with pytest.raises(ValueError, match="neither numbers"):
+        read_table(np.array([[(1, 2)]], dtype="i4,i4"))
+    with pytest.raises(ValueError, match="'when' holds dates"):
+        read_table(pl.DataFrame({"when": [datetime.date(2020, 1, 1)]}))
 
 
 def test_columns_that_share_a_name_are_refused() -> None:

@@ -62,7 +62,7 @@ def confirm(problem: Problem, solution: Solution) -> Account:
     """Recompute a solution's loss and objective from the raw rows; a difference beyond rounding is an error."""
     account = measure(solution.tree, problem)
     slack = float_slack(problem, account.objective)
-    if abs(account.loss - solution.loss) > slack or abs(account.objective - solution.upper) > slack:
+    if not (abs(account.loss - solution.loss) <= slack and abs(account.objective - solution.upper) <= slack):
         raise CertificateError(
             f"the solution states loss {solution.loss!r} and objective {solution.upper!r}; "
             f"the rows add up to {account.loss!r} and {account.objective!r}"

@@ -77,10 +77,14 @@ def judge(
     """A Solution of a weighed tree, after comparing what the engine claimed with what the data say."""
     loss = measure_loss(problem, tree)
     upper = loss + problem.regularization * tree.n_leaves
-    if abs(upper - claimed) > rounding + float_slack(problem, upper):
+    slack = rounding + float_slack(problem, upper)
+    # Written so that NaN fails.
+    if not abs(upper - claimed) <= slack:
         raise CertificateError(
             f"the engine claims an objective of {claimed!r}, the data say {upper!r}; rounding allows {rounding!r}"
         )
+    if not lower <= upper + slack:
+        raise CertificateError(f"the engine claims that no tree is below {lower!r}, but its own has {upper!r}")
     lower = upper if status == "optimal" else min(max(lower - rounding, 0.0), upper)
     certificate = make_certificate(
         problem, tree, loss, upper, lower, status, rounding, statistics=statistics, limits=limits, version=version

@@ -115,12 +115,9 @@ def _read_frame(source: Any) -> Table | None:
     columns: list[Array] = []
     is_categorical: list[bool] = []
     for name, series in zip(names, frame.iter_columns(), strict=True):
-        dtype = series.dtype
-        if dtype.is_temporal():
-            raise ValueError(f"column {name!r} holds dates or times ({dtype}); turn it into numbers or strings first")
         values, is_text = _read_column(series.to_numpy(), name)
         columns.append(values)
-        is_categorical.append(is_text or dtype in (nw.Categorical, nw.Enum))
+        is_categorical.append(is_text or series.dtype in (nw.Categorical, nw.Enum))
     return Table(names, tuple(columns), tuple(is_categorical), n_rows, True)
 
 
@@ -135,6 +132,10 @@ def _read_column(values: Array, name: str) -> tuple[Array, bool]:
         return _frozen(values.astype(str).astype(object)), True
     if kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r}")
+    if kind in "mM":
+        raise ValueError(
+            f"column {name!r} holds dates or times ({values.dtype}); turn it into numbers or strings first"
+        )
     if kind != "O":
         raise ValueError(f"column {name!r} holds {values.dtype}, which is neither numbers, booleans nor categories")
     return _read_objects(values, name)

@@ -311,6 +311,8 @@ class Tree:
             holds = values <= test.threshold
             return holds | np.isnan(values) if test.missing_left else holds
         if test.category is not None:
+            if isinstance(test.category, str) and values.dtype != object:
+                return np.zeros(len(values), dtype=bool)  # no number is a word
             return np.asarray(values == test.category, dtype=bool)
         # NaN and None: the float is unlike itself, the object is None.
         return np.isnan(values) if values.dtype == np.float64 else np.asarray(values == None, dtype=bool)  # noqa: E711
