@@ -3,6 +3,7 @@
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 EXTRA :=
 WARNINGS :=
 
@@ -42,7 +43,7 @@ format: .venv-lint/installed
 	$(if $(CPP),.venv-lint/bin/clang-format -i $(CPP))
 
 bench: .venv-bench/installed
-	.venv-bench/bin/python -m benchmarks
+	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
 
 clean:
 	rm -rf .venv-demo .venv-test .venv-lint .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
