@@ -118,7 +118,7 @@ def _contest_table(rows: list[Row]) -> list[str]:
 
 
 def _limits_table(rows: list[Row]) -> list[str]:
-    head = "part, table, depth, λ, threads, limit, seconds, status, memory of the fit, peak, interrupt".split(", ")
+    head = ["part", "table", "depth", "λ", "threads", "limit", "seconds", "status", "memory", "peak", "interrupt"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for row in rows:
         if row.skipped:
