@@ -1,0 +1,490 @@
+// Every vector kernel against its plain twin, bit for bit, on what the engine can hand it: sums of disjoint rows whose
+// magnitudes add up to at most 2^30. Prefix trees against prefix sums taken anew.
+#include <cstring>
+#include <numeric>
+#include <sstream>
+
+#include "kernels.hpp"
+#include "test.hpp"
+#include "test_tables.hpp"
+
+namespace certree::test {
+
+namespace {
+
+using Line = std::vector<std::int32_t>;
+
+constexpr std::int64_t most_total = std::int64_t{1} << 30;
+
+// How the magnitude of a total is spread over its parts.
+enum class Spread { small, even, one_sided, concentrated };
+constexpr Spread spreads[] = {Spread::small, Spread::even, Spread::one_sided, Spread::concentrated};
+
+// Signed parts whose magnitudes add up to at most 2^30.
+Line draw_parts(Random& random, std::size_t n, Spread spread) {
+    Line parts(n, 0);
+    std::int64_t left = spread == Spread::small ? pick(random, 0, 100) : most_total;
+    const bool is_negative = chance(random, 0.5);
+    for (std::size_t p = 0; p < n; ++p) {
+        const bool is_last = p + 1 == n;
+        std::int64_t part = 0;
+        if (spread == Spread::concentrated) {
+            part = is_last || chance(random, 0.4) ? left : pick(random, 0, 2);
+        } else {
+            part = is_last ? left : std::uniform_int_distribution<std::int64_t>(0, left / 2)(random);
+        }
+        part = std::min(part, left);
+        left -= part;
+        const bool is_minus = spread == Spread::one_sided ? is_negative : chance(random, 0.5);
+        parts[p] = static_cast<std::int32_t>(is_minus ? -part : part);
+    }
+    std::shuffle(parts.begin(), parts.end(), random);
+    return parts;
+}
+
+// Runs the same body with either set of kernels on copies of the same data.
+template <class Data, class Body>
+void compare(const Data& data, Body body) {
+    Data plain = data;
+    Data fast = data;
+    body(plain_kernels(), plain);
+    body(*avx2_kernels(), fast);
+    CHECK(plain == fast);
+}
+
+bool has_vectors() {
+    if (avx2_kernels() != nullptr) {
+        return true;
+    }
+    skip("this processor or build has no AVX2");
+    return false;
+}
+
+void describe_case(const char* kernel, int n, Spread spread) {
+    std::ostringstream text;
+    text << kernel << ", n " << n << ", spread " << static_cast<int>(spread);
+    describe(text.str());
+}
+
+// Extremes of four quadrants for n second tests, eight runs of one vector; one past the end must stay as it is.
+struct Quadrants {
+    std::size_t n;
+    Line values;
+
+    explicit Quadrants(std::size_t n_tests) : n(n_tests + 1), values(8 * n, 0) {}
+    QuadrantExtremes view() {
+        QuadrantExtremes extremes;
+        for (std::size_t q = 0; q < 4; ++q) {
+            extremes.high[q] = values.data() + q * n;
+            extremes.low[q] = values.data() + (4 + q) * n;
+        }
+        return extremes;
+    }
+    // What some other third test may have left: zero or beyond.
+    void draw(Random& random) {
+        const QuadrantExtremes extremes = view();
+        for (std::size_t q = 0; q < 4; ++q) {
+            for (std::size_t j = 0; j < n; ++j) {
+                extremes.high[q][j] = chance(random, 0.5) ? 0 : pick(random, 0, 1 << 29);
+                extremes.low[q][j] = chance(random, 0.5) ? 0 : -pick(random, 0, 1 << 29);
+            }
+        }
+    }
+    bool operator==(const Quadrants&) const = default;
+};
+
+}  // namespace
+
+TEST(kernel_quadrants) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line slab, line, first, second, rest;
+        Quadrants extremes;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(10);
+    for (int repeat = 0; repeat < 60; ++repeat) {
+        for (const Spread spread : spreads) {
+            const int n = Kernels::lanes * pick(random, 0, 20);
+            const int n_second = pick(random, 1, 5);
+            describe_case("quadrants", n, spread);
+            const auto size = static_cast<std::size_t>(n) + 3;
+            Data data{Line(size, 77), Line(size, 77), Line(size, 77),
+                      Line(size, 77), Line(size, 77), Quadrants(static_cast<std::size_t>(n_second))};
+            data.extremes.draw(random);
+            for (std::size_t t = 0; t < static_cast<std::size_t>(n); ++t) {
+                // Both hold (in two parts: already in the slab, and new), only the first, only the second, neither.
+                const Line parts = draw_parts(random, 5, spread);
+                data.slab[t] = parts[0];
+                data.line[t] = parts[1];
+                data.first[t] = parts[0] + parts[1] + parts[2];
+                data.second[t] = parts[0] + parts[1] + parts[3];
+                data.rest[t] = parts[3] + parts[4];
+            }
+            const auto j = static_cast<std::size_t>(pick(random, 0, n_second - 1));
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                kernels.quadrants(d.slab.data(), d.line.data(), d.first.data(), d.second.data(), d.rest.data(), n,
+                                  d.extremes.view(), j);
+            });
+            // Without a slab the line alone is what both hold on.
+            for (std::size_t t = 0; t < static_cast<std::size_t>(n); ++t) {
+                data.line[t] += data.slab[t];
+            }
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                kernels.quadrants(nullptr, d.line.data(), d.first.data(), d.second.data(), d.rest.data(), n,
+                                  d.extremes.view(), j);
+            });
+        }
+    }
+}
+
+TEST(kernel_halves_and_difference) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line line, total;
+        std::array<std::int32_t, 4> extremes;
+        bool operator==(const Data&) const = default;
+    };
+    const auto with_extremes = [](Data& data, auto body) {
+        Extremes extremes;
+        extremes.high[0] = data.extremes[0];
+        extremes.high[1] = data.extremes[1];
+        extremes.low[0] = data.extremes[2];
+        extremes.low[1] = data.extremes[3];
+        body(extremes);
+        data.extremes = {extremes.high[0], extremes.high[1], extremes.low[0], extremes.low[1]};
+    };
+    Random random(11);
+    for (int repeat = 0; repeat < 60; ++repeat) {
+        for (const Spread spread : spreads) {
+            const int n = Kernels::lanes * pick(random, 0, 30);
+            describe_case("halves", n, spread);
+            Data data{Line(static_cast<std::size_t>(n)), Line(static_cast<std::size_t>(n)), {0, 0, 0, 0}};
+            if (chance(random, 0.5)) {
+                data.extremes = {pick(random, 0, 1 << 30), pick(random, 0, 9), -pick(random, 0, 9),
+                                 -pick(random, 0, 1 << 30)};
+            }
+            for (std::size_t t = 0; t < static_cast<std::size_t>(n); ++t) {
+                const Line parts = draw_parts(random, 2, spread);
+                data.line[t] = parts[0];
+                data.total[t] = parts[0] + parts[1];
+            }
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                with_extremes(d, [&](Extremes& e) { kernels.halves(d.line.data(), d.total.data(), n, e); });
+            });
+            describe_case("difference", n, spread);
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                with_extremes(d, [&](Extremes& e) { kernels.difference(d.total.data(), d.line.data(), n, e); });
+            });
+        }
+    }
+}
+
+TEST(kernel_add_rows) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line line, lines, rows;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(12);
+    for (int n_vectors = 0; n_vectors <= 34; ++n_vectors) {
+        for (const Spread spread : spreads) {
+            const int width = Kernels::lanes * n_vectors;
+            const int n_lines = pick(random, 1, 12);
+            describe_case("add_rows", width, spread);
+            const auto stride = static_cast<std::size_t>(width);
+            Data data{Line(stride + 5, 77), Line(stride * static_cast<std::size_t>(n_lines)), {}};
+            for (std::size_t t = 0; t < stride; ++t) {
+                const Line parts = draw_parts(random, static_cast<std::size_t>(n_lines) + 1, spread);
+                data.line[t] = parts.back();
+                for (std::size_t r = 0; r < static_cast<std::size_t>(n_lines); ++r) {
+                    data.lines[r * stride + t] = parts[r];
+                }
+            }
+            for (int r = 0; r < n_lines; ++r) {
+                if (chance(random, 0.7)) {
+                    data.rows.push_back(r);
+                }
+            }
+            std::shuffle(data.rows.begin(), data.rows.end(), random);
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                kernels.add_rows(d.line.data(), d.lines.data(), width, d.rows.data(), d.rows.size());
+            });
+        }
+    }
+}
+
+TEST(kernel_add_steps) {
+    if (!has_vectors()) {
+        return;
+    }
+    Random random(13);
+    for (int n_tests = 1; n_tests < 120; ++n_tests) {
+        for (const Spread spread : spreads) {
+            describe_case("add_steps", n_tests, spread);
+            const int n_rows = pick(random, 1, 9);
+            const Line amounts = draw_parts(random, static_cast<std::size_t>(n_rows), spread);
+            Line codes;
+            Line rows;
+            for (int i = 0; i < n_rows; ++i) {
+                codes.push_back(pick(random, 0, n_tests));  // the last code satisfies no test
+                if (chance(random, 0.8)) {
+                    rows.push_back(i);
+                }
+            }
+            // What stands before and after the axis must not change.
+            const std::size_t margin = 2 * Kernels::lanes;
+            const Line line(static_cast<std::size_t>(n_tests) + 2 * margin, pick(random, -100, 100));
+            const auto add = [&](const Kernels& kernels, Line& l) {
+                kernels.add_steps(l.data() + margin, n_tests, codes.data(), amounts.data(), rows.data(), rows.size());
+            };
+            compare(line, add);
+            Line expected = line;
+            for (std::size_t t = 0; t < static_cast<std::size_t>(n_tests); ++t) {
+                for (const std::int32_t row : rows) {
+                    const auto r = static_cast<std::size_t>(row);
+                    expected[margin + t] += codes[r] <= static_cast<std::int32_t>(t) ? amounts[r] : 0;
+                }
+            }
+            Line found = line;
+            add(plain_kernels(), found);
+            CHECK(found == expected);
+        }
+    }
+}
+
+namespace {
+
+// Four quadrants made of positive and negative rows: the extremes of their parts lie between what those allow.
+struct Met {
+    Line both, b_sum, left_three, left_four, right_three, right_four;
+    Quadrants extremes;
+    std::array<std::int32_t, 4> first;
+    bool operator==(const Met&) const = default;
+};
+
+}  // namespace
+
+TEST(kernel_meet) {
+    if (!has_vectors()) {
+        return;
+    }
+    Random random(14);
+    for (int n = 0; n < 70; ++n) {
+        for (const Spread spread : spreads) {
+            describe_case("meet", n, spread);
+            const auto size = static_cast<std::size_t>(n);
+            // Sums with and without the first test are the same for every second test, so the masses are as well; how
+            // they fall on either side of the second test is drawn anew.
+            Line masses = draw_parts(random, 4, spread);
+            for (std::int32_t& mass : masses) {
+                mass = std::abs(mass);
+            }
+            const std::int32_t a_sum = masses[0] - masses[1];
+            const std::int32_t all = a_sum + masses[2] - masses[3];
+            Met data{Line(size),     Line(size),     Line(size + 1),  Line(size + 1),
+                     Line(size + 1), Line(size + 1), Quadrants(size), {0, 0, 0, 0}};
+            for (Line* line : {&data.left_three, &data.left_four, &data.right_three, &data.right_four}) {
+                for (std::int32_t& value : *line) {
+                    value = chance(random, 0.5) ? 0 : pick(random, 0, 1 << 30);
+                }
+            }
+            const QuadrantExtremes extremes = data.extremes.view();
+            for (std::size_t j = 0; j < size; ++j) {
+                std::array<std::int32_t, 4> plus;
+                std::array<std::int32_t, 4> minus;
+                const auto cut = [&](std::int32_t mass) { return chance(random, 0.3) ? mass : pick(random, 0, mass); };
+                plus[0] = cut(masses[0]);
+                plus[1] = masses[0] - plus[0];
+                minus[0] = cut(masses[1]);
+                minus[1] = masses[1] - minus[0];
+                plus[2] = cut(masses[2]);
+                plus[3] = masses[2] - plus[2];
+                minus[2] = cut(masses[3]);
+                minus[3] = masses[3] - minus[2];
+                data.both[j] = plus[0] - minus[0];
+                data.b_sum[j] = data.both[j] + plus[2] - minus[2];
+                for (std::size_t q = 0; q < 4; ++q) {
+                    extremes.high[q][j] = chance(random, 0.3) ? plus[q] : pick(random, 0, plus[q]);
+                    extremes.low[q][j] = chance(random, 0.3) ? -minus[q] : -pick(random, 0, minus[q]);
+                }
+            }
+            compare(data, [&](const Kernels& kernels, Met& d) {
+                RootGains gains{{d.first[0], d.first[1]}, {d.first[2], d.first[3]}};
+                kernels.meet(n, d.both.data(), d.b_sum.data(), a_sum, all, d.extremes.view(), gains,
+                             d.left_three.data(), d.left_four.data(), d.right_three.data(), d.right_four.data());
+                d.first = {gains.left.three, gains.left.four, gains.right.three, gains.right.four};
+            });
+            // And against the words of the header, in wide arithmetic.
+            Met expected = data;
+            const auto raise = [](std::int32_t& value, std::int64_t other) {
+                value = static_cast<std::int32_t>(std::max<std::int64_t>(value, other));
+            };
+            for (std::size_t j = 0; j < size; ++j) {
+                const std::int64_t d[4] = {data.both[j], a_sum - data.both[j], data.b_sum[j] - data.both[j],
+                                           std::int64_t{all} - a_sum - data.b_sum[j] + data.both[j]};
+                std::int64_t leaf[4];
+                std::int64_t stump[4];
+                for (std::size_t q = 0; q < 4; ++q) {
+                    leaf[q] = std::abs(d[q]);
+                    stump[q] = std::max(std::abs(2 * std::int64_t{extremes.high[q][j]} - d[q]),
+                                        std::abs(2 * std::int64_t{extremes.low[q][j]} - d[q]));
+                }
+                const auto three = [&](std::size_t p, std::size_t q) {
+                    return std::max(leaf[p] + stump[q], stump[p] + leaf[q]);
+                };
+                const auto four = [&](std::size_t p, std::size_t q) { return stump[p] + stump[q]; };
+                raise(expected.first[0], three(0, 1));
+                raise(expected.first[1], four(0, 1));
+                raise(expected.first[2], three(2, 3));
+                raise(expected.first[3], four(2, 3));
+                raise(expected.left_three[j], three(0, 2));
+                raise(expected.left_four[j], four(0, 2));
+                raise(expected.right_three[j], three(1, 3));
+                raise(expected.right_four[j], four(1, 3));
+            }
+            RootGains gains{{0, 0}, {0, 0}};
+            plain_kernels().meet(n, data.both.data(), data.b_sum.data(), a_sum, all, extremes, gains,
+                                 data.left_three.data(), data.left_four.data(), data.right_three.data(),
+                                 data.right_four.data());
+            data.first = {gains.left.three, gains.left.four, gains.right.three, gains.right.four};
+            CHECK(data == expected);
+        }
+    }
+}
+
+TEST(kernel_own_axis) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line both;
+        Line run;
+        Quadrants extremes;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(15);
+    for (int n = 0; n < 60; ++n) {
+        for (const Spread spread : spreads) {
+            const auto size = static_cast<std::size_t>(n);
+            Data data{Line(size), Line(4 * size + 1), Quadrants(size)};
+            data.extremes.draw(random);
+            const Line sides = draw_parts(random, 2, spread);
+            const std::int32_t a_sum = sides[0] + sides[1];
+            for (std::size_t j = 0; j < size; ++j) {
+                data.both[j] = sides[j % 2];
+                data.run[j] = pick(random, 0, 1 << 29);
+                data.run[size + j] = pick(random, 0, 1 << 29);
+                data.run[2 * size + j] = -pick(random, 0, 1 << 29);
+                data.run[3 * size + j] = -pick(random, 0, 1 << 29);
+            }
+            describe_case("own_before", n, spread);
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                std::int32_t* const high[2] = {d.run.data(), d.run.data() + size};
+                std::int32_t* const low[2] = {d.run.data() + 2 * size, d.run.data() + 3 * size};
+                kernels.own_before(n, d.both.data(), a_sum, high, low, d.extremes.view());
+            });
+            describe_case("own_after", n, spread);
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                const std::int32_t* const high[2] = {d.run.data(), d.run.data() + size};
+                const std::int32_t* const low[2] = {d.run.data() + 2 * size, d.run.data() + 3 * size};
+                kernels.own_after(n, d.both.data(), a_sum, high, low, d.extremes.view());
+            });
+        }
+    }
+}
+
+namespace {
+
+// The extremes over all prefixes of one side, the empty one included.
+void widen_by_prefixes(const Line& amounts, std::int32_t& high, std::int32_t& low) {
+    std::int64_t sum = 0;
+    for (const std::int32_t amount : amounts) {
+        sum += amount;
+        high = static_cast<std::int32_t>(std::max<std::int64_t>(high, sum));
+        low = static_cast<std::int32_t>(std::min<std::int64_t>(low, sum));
+    }
+}
+
+void walk_against_prefix_sums(const Kernels& kernels) {
+    Random random(16);
+    for (int repeat = 0; repeat < 40; ++repeat) {
+        for (const Spread spread : spreads) {
+            const int n_rows = pick(random, 1, 60);
+            const int n_codes = pick(random, 1, repeat < 20 ? 12 : 70);  // codes with an element; one more has none
+            const int n_tests = pick(random, 1, 12);
+            describe_case("walk", n_codes, spread);
+            const Line amounts = draw_parts(random, static_cast<std::size_t>(n_rows), spread);
+            Line codes;
+            Line root_code;
+            for (int i = 0; i < n_rows; ++i) {
+                codes.push_back(pick(random, 0, n_codes));
+                root_code.push_back(pick(random, 0, n_tests));
+            }
+            Line rows;
+            Line start{0};
+            for (int test = 0; test < n_tests; ++test) {
+                for (int i = 0; i < n_rows; ++i) {
+                    if (root_code[static_cast<std::size_t>(i)] == test) {
+                        rows.push_back(i);
+                    }
+                }
+                start.push_back(static_cast<std::int32_t>(rows.size()));
+            }
+            Line left(static_cast<std::size_t>(n_codes), 0);
+            Line right(static_cast<std::size_t>(n_codes), 0);
+            for (std::size_t i = 0; i < static_cast<std::size_t>(n_rows); ++i) {
+                if (codes[i] < n_codes) {
+                    right[static_cast<std::size_t>(codes[i])] += amounts[i];
+                }
+            }
+            PrefixTree tree(n_codes);
+            tree.reset(right);
+            std::vector<Extremes> found(static_cast<std::size_t>(n_tests));
+            if (chance(random, 0.5)) {
+                found[0].high[0] = pick(random, 0, 50);
+                found[0].low[1] = -pick(random, 0, 50);
+            }
+            std::vector<Extremes> expected = found;
+            kernels.walk(tree, rows.data(), start.data(), n_tests, codes.data(), n_codes, amounts.data(), found.data());
+            for (std::size_t test = 0; test < static_cast<std::size_t>(n_tests); ++test) {
+                for (auto k = static_cast<std::size_t>(start[test]); k < static_cast<std::size_t>(start[test + 1]);
+                     ++k) {
+                    const auto row = static_cast<std::size_t>(rows[k]);
+                    if (codes[row] < n_codes) {
+                        left[static_cast<std::size_t>(codes[row])] += amounts[row];
+                        right[static_cast<std::size_t>(codes[row])] -= amounts[row];
+                    }
+                }
+                widen_by_prefixes(left, expected[test].high[0], expected[test].low[0]);
+                widen_by_prefixes(right, expected[test].high[1], expected[test].low[1]);
+                CHECK(std::memcmp(&found[test], &expected[test], sizeof(Extremes)) == 0);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST(kernel_walk_plain) {
+    walk_against_prefix_sums(plain_kernels());
+}
+
+TEST(kernel_walk_vectors) {
+    if (has_vectors()) {
+        walk_against_prefix_sums(*avx2_kernels());
+    }
+}
+
+TEST(kernels_are_chosen_by_the_switch) {
+    CHECK(&choose_kernels(false) == &plain_kernels());
+    CHECK(avx2_kernels() == nullptr || &choose_kernels(true) == avx2_kernels());
+}
+
+}  // namespace certree::test
