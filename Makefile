@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
 CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/*.h)
 
-.PHONY: demo test pytest engine-test lint format bench clean
+.PHONY: demo test pytest engine-test lint format bench agreement clean
 
 demo: .venv-demo/installed
 	@.venv-demo/bin/certree demo
@@ -45,14 +45,18 @@ format: .venv-lint/installed
 bench: .venv-bench/installed
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
 
+# The tests that compare optima with other solvers; `make test` skips them, because those are not installed there.
+agreement: .venv-bench/installed
+	.venv-bench/bin/pytest tests/test_oracle.py -k agrees
+
 clean:
 	rm -rf .venv-demo .venv-test .venv-lint .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # The package is built with the environment's own build tools, so that its objects can be kept from one build to the next.
 .venv-test/installed: EXTRA := [test]
 .venv-test/installed: WARNINGS := --config-settings=cmake.define.CERTREE_WERROR=ON
-.venv-bench/installed: EXTRA := [bench]
-.venv-demo/installed .venv-test/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools $(PACKAGE)
+.venv-bench/installed: EXTRA := [bench,test]
+.venv-demo/installed .venv-test/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools Makefile $(PACKAGE)
 	.venv-$*/bin/pip install --quiet --no-build-isolation --config-settings=build-dir=build/$* $(WARNINGS) ".$(EXTRA)"
 	touch $@
 
