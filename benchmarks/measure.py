@@ -36,6 +36,7 @@ class Request:
     weights: str = "unit"
     time_limit: float | None = None
     interrupt_after: float | None = None
+    clock: str = "wall"
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -100,7 +101,7 @@ class Peers:
         machine = describe()
         parts = [
             request.contender, CONTENDERS[request.contender].version, request.table, load(request.table).digest,
-            f"depth={request.depth}", f"penalty={request.penalty}", request.weights, f"limit={request.time_limit}",
+            f"depth={request.depth}", f"penalty={request.penalty}", request.weights, f"limit={request.time_limit}", request.clock,
             machine["processor"], f"cores={machine['cores']}",
         ]  # fmt: skip
         return " | ".join(map(str, parts))

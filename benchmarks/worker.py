@@ -17,6 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks import adapters
 from benchmarks.adapters import CONTENDERS, Outcome, UnsupportedError
 from benchmarks.tables import load
 
@@ -38,6 +39,7 @@ def peak_megabytes() -> float:
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Carries out a request of `measure.Request`."""
+    adapters.clock = adapters.CLOCKS[request["clock"]]
     contender = CONTENDERS[request["contender"]]
     table, options = load(request["table"]), request["options"]
     depth, penalty = request["depth"], request["penalty"]
