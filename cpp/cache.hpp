@@ -19,7 +19,7 @@ public:
         Amount budget = 0;          // entries below the budget they were solved with are exact
         std::vector<Amount> value;
         std::vector<NodePtr> tree;
-        int closed_depth = -1;
+        ClosedRoot closed;
     };
 
     explicit Cache(std::size_t memory_bytes) : most_entries_(memory_bytes / bytes_an_entry / n_shards) {}

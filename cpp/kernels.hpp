@@ -53,6 +53,9 @@ struct Kernels {
     // line += the rows' lines, `width` sums each; width is a multiple of `lanes`.
     void (*add_rows)(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n);
 
+    // The same from 16-bit lines, where every sum of the rows fits in 16 bits; width is a multiple of 2 · lanes.
+    void (*add_short_rows)(std::int32_t* line, const std::int16_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n);
+
     // For each row: line[t] += its amount for all tests t from its code to n_tests − 1. A row enters every test of an
     // ordered axis from its own code on. May touch, without changing, up to `lanes` sums beyond the axis.
     void (*add_steps)(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows,

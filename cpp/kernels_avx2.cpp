@@ -163,6 +163,44 @@ void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width,
     }
 }
 
+template <int n_vectors>
+inline void add_short_strip(std::int32_t* line, const std::int16_t* lines, std::size_t width, const std::int32_t* rows, std::size_t n) {
+    Vector sum[n_vectors];
+    for (int v = 0; v < n_vectors; ++v) {
+        sum[v] = _mm256_setzero_si256();
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::int16_t* row = lines + static_cast<std::size_t>(rows[k]) * width;
+        for (int v = 0; v < n_vectors; ++v) {
+            sum[v] = _mm256_add_epi16(sum[v], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 16 * v)));
+        }
+    }
+    for (int v = 0; v < n_vectors; ++v) {
+        std::int32_t* at = line + 16 * v;
+        store(at, _mm256_add_epi32(load(at), _mm256_cvtepi16_epi32(_mm256_castsi256_si128(sum[v]))));
+        store(at + 8, _mm256_add_epi32(load(at + 8), _mm256_cvtepi16_epi32(_mm256_extracti128_si256(sum[v], 1))));
+    }
+}
+
+void add_short_rows(std::int32_t* line, const std::int16_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n) {
+    const auto stride = static_cast<std::size_t>(width);
+    std::int32_t t = 0;
+    for (; t + 128 <= width; t += 128) {
+        add_short_strip<8>(line + t, lines + t, stride, rows, n);
+    }
+    if (t + 64 <= width) {
+        add_short_strip<4>(line + t, lines + t, stride, rows, n);
+        t += 64;
+    }
+    if (t + 32 <= width) {
+        add_short_strip<2>(line + t, lines + t, stride, rows, n);
+        t += 32;
+    }
+    if (t < width) {
+        add_short_strip<1>(line + t, lines + t, stride, rows, n);
+    }
+}
+
 // The last vector adds zero beyond the axis: a masked store would be far slower than writing back what was there.
 void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows, std::size_t n) {
     const Vector lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
@@ -181,7 +219,7 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
 } // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows, add_steps, meet, own_before, own_after, walk};
+    static const Kernels kernels{quadrants, halves, difference, add_rows, add_short_rows, add_steps, meet, own_before, own_after, walk};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

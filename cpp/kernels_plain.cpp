@@ -43,9 +43,10 @@ void difference(const std::int32_t* upper, const std::int32_t* lower, std::int32
     }
 }
 
-void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n) {
+template <class Amount>
+void add_rows(std::int32_t* line, const Amount* lines, std::int32_t width, const std::int32_t* rows, std::size_t n) {
     for (std::size_t k = 0; k < n; ++k) {
-        const std::int32_t* row = lines + static_cast<std::size_t>(rows[k]) * static_cast<std::size_t>(width);
+        const Amount* row = lines + static_cast<std::size_t>(rows[k]) * static_cast<std::size_t>(width);
         for (std::int32_t t = 0; t < width; ++t) {
             line[t] += row[t];
         }
@@ -63,7 +64,7 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
 } // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows, add_steps, meet, own_before, own_after, walk};
+    static const Kernels kernels{quadrants, halves, difference, add_rows<std::int32_t>, add_rows<std::int16_t>, add_steps, meet, own_before, own_after, walk};
     return kernels;
 }
 

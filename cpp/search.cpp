@@ -107,11 +107,11 @@ bool Search::is_fast(int depth, const Local& local) const {
     return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && two_labels_.triples_pay(local));
 }
 
-NodePtr Search::tree_of(const RowSet& set, int depth, const Outcome& outcome, std::size_t entry) {
+NodePtr Search::tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const {
     if (outcome.tree[entry]) {
         return outcome.tree[entry];
     }
-    return two_labels_.extract(set, outcome.closed_depth >= 0 ? outcome.closed_depth : depth);
+    return two_labels_.extract_below(set, outcome.closed);
 }
 
 // Pre: depth >= 0. Post: every entry below the budget is the optimum of the subproblem; `lower` holds for all trees.
@@ -156,7 +156,7 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
                 statistics_.cache_hits.fetch_add(1, std::memory_order_relaxed);
                 outcome.value = std::move(known->value);
                 outcome.tree = std::move(known->tree);
-                outcome.closed_depth = known->closed_depth;
+                outcome.closed = known->closed;
                 return outcome;
             }
         }
@@ -174,8 +174,8 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
         outcome.relaxed = outcome.lower;
         if (answer.value < leaf) {
             outcome.value[0] = answer.value;
-            outcome.tree[0] = nullptr;
-            outcome.closed_depth = depth;
+            outcome.tree[0] = answer.tree;
+            outcome.closed = {depth, answer.axis, answer.code};
         }
     } else {
         if (has_relaxation_ && !is_root && is_fast(depth, local)) {
@@ -202,7 +202,7 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
                     if (prior.value[from] < outcome.value[m]) {
                         outcome.value[m] = prior.value[from];
                         outcome.tree[m] = prior.tree[from];
-                        outcome.closed_depth = prior.closed_depth;
+                        outcome.closed = prior.closed;
                     }
                 }
             }
@@ -210,7 +210,7 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
         }
     }
     if (is_remembered && !control_.should_stop()) {
-        cache_.store(set.key, depth, {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed_depth});
+        cache_.store(set.key, depth, {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
     }
     return outcome;
 }
@@ -400,9 +400,9 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
                 second_lower = std::max(second_lower, b.relaxed);
                 const std::int32_t code = local.test_code[static_cast<std::size_t>(axis.first_test + test)];
                 if (is_left_first != axis.is_reversed) {
-                    combine(first, second, depth, a, b, axis.axis, code, frontier, is_root);
+                    combine(first, second, a, b, axis.axis, code, frontier, is_root);
                 } else {
-                    combine(second, first, depth, b, a, axis.axis, code, frontier, is_root);
+                    combine(second, first, b, a, axis.axis, code, frontier, is_root);
                 }
             }
             is_complete = !control_.should_stop();
@@ -441,7 +441,7 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
 }
 
 // Offers every tree that a root test makes of the two sides' trees.
-void Search::combine(const RowSet& left, const RowSet& right, int depth, const Outcome& l, const Outcome& r, std::int32_t axis,
+void Search::combine(const RowSet& left, const RowSet& right, const Outcome& l, const Outcome& r, std::int32_t axis,
                      std::int32_t code, Frontier& frontier, bool is_root) {
     const std::size_t width = frontier.outcome->value.size();
     for (std::size_t i = 0; i < l.value.size(); ++i) {
@@ -459,7 +459,7 @@ void Search::combine(const RowSet& left, const RowSet& right, int depth, const O
                     continue;
                 }
             }
-            const NodePtr tree = make_split(axis, code, tree_of(left, depth - 1, l, i), tree_of(right, depth - 1, r, j));
+            const NodePtr tree = make_split(axis, code, tree_of(left, l, i), tree_of(right, r, j));
             const std::lock_guard lock(frontier.mutex);
             for (std::size_t m = entry; m < width; ++m) {
                 if (value < frontier.outcome->value[m]) {
@@ -523,13 +523,21 @@ Result Search::run() {
             is_done = answer.status == Status::optimal;
         }
     }
-    const int first_depth = control_.is_off(no_deepening) && constraints_.max_depth >= 0 ? most_depth : 1;
+    // Shallower depths give the deeper ones a tree to beat; a closed form that is quick needs none.
+    int first_depth = 1;
+    if (control_.is_off(no_deepening) && constraints_.max_depth >= 0) {
+        first_depth = most_depth;
+    } else if (is_two_labels_ && most_depth >= 2) {
+        constexpr double quick_seconds = 0.02;
+        const bool is_quick = most_depth >= 3 && !control_.is_off(no_triples) && two_labels_.triple_seconds(Local(instance_, root)) < quick_seconds;
+        first_depth = is_quick ? 3 : 2;
+    }
     for (int depth = first_depth; !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
         statistics_.depth_reached = depth;
         const Amount before = best_value_;
         const Outcome outcome = solve(root, depth, before, true);
         if (outcome.best() < best_value_) {
-            offer(tree_of(root, depth, outcome, outcome.value.size() - 1));
+            offer(tree_of(root, outcome, outcome.value.size() - 1));
         }
         const Amount beyond = depth == most_depth ? unreachable : bounds::deeper_than(depth, penalty);
         const bool was_stopped = control_.should_stop();

@@ -61,9 +61,9 @@ private:
     Outcome solve(const RowSet& set, int depth, Amount budget, bool is_root);
     void expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower, Outcome& outcome);
     void probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier);
-    void combine(const RowSet& left, const RowSet& right, int depth, const Outcome& l, const Outcome& r, std::int32_t axis,
+    void combine(const RowSet& left, const RowSet& right, const Outcome& l, const Outcome& r, std::int32_t axis,
                  std::int32_t code, Frontier& frontier, bool is_root);
-    NodePtr tree_of(const RowSet& set, int depth, const Outcome& outcome, std::size_t entry);
+    NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
     bool is_fast(int depth, const Local& local) const;
     std::size_t width_at(int depth) const;
     bool offer(const NodePtr& tree);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -122,16 +123,13 @@ public:
     LineBuilder(const Local& local, const std::vector<std::int32_t>& amounts, const Kernels& kernels, bool has_steps)
         : local_(local), amounts_(amounts), kernels_(kernels), has_steps_(has_steps) {
         first_single_ = local.axes.size() - static_cast<std::size_t>(local.n_single_axes);
-        if (local.n_single_axes > 0) {
-            dense_width_ = padded(local.n_single_axes);
-            dense_.assign(static_cast<std::size_t>(dense_width_) * amounts.size(), 0);
-            for (std::size_t i = 0; i < amounts.size(); ++i) {
-                std::int32_t* row = dense_.data() + i * static_cast<std::size_t>(dense_width_);
-                for (std::size_t c = first_single_; c < local.axes.size(); ++c) {
-                    row[c - first_single_] = local.axes[c].codes[i] == 0 ? amounts[i] : 0;
-                }
-            }
+        std::int64_t total = 0;
+        for (const std::int32_t amount : amounts) {
+            total += magnitude(amount);
         }
+        is_short_ = total <= std::numeric_limits<std::int16_t>::max();
+        single_width_ = (local.n_single_axes + 2 * Kernels::lanes - 1) / (2 * Kernels::lanes) * (2 * Kernels::lanes);
+        is_short_ ? fill_single(short_single_) : fill_single(single_);
     }
 
     // scratch is zero before and after.
@@ -174,20 +172,43 @@ public:
             }
         }
         if (local_.n_single_axes > 0) {
-            kernels_.add_rows(line + layout.offset[first_single_], dense_.data(), dense_width_, rows, n);
+            std::int32_t* at = line + layout.offset[first_single_];
+            if (is_short_) {
+                kernels_.add_short_rows(at, short_single_.data(), single_width_, rows, n);
+            } else {
+                kernels_.add_rows(at, single_.data(), single_width_, rows, n);
+            }
         }
     }
 
+    // Kernels may touch up to two vectors beyond the padded tests.
     static std::size_t line_size(const Layout& layout) { return static_cast<std::size_t>(layout.size + 2 * Kernels::lanes); }
 
 private:
+    template <class Lines>
+    void fill_single(Lines& lines) {
+        const auto width = static_cast<std::size_t>(single_width_);
+        lines.assign(width * amounts_.size(), 0);
+        for (std::size_t c = first_single_; c < local_.axes.size(); ++c) {
+            const std::int32_t* codes = local_.axes[c].codes;
+            for (std::size_t i = 0; i < amounts_.size(); ++i) {
+                if (codes[i] == 0) {
+                    lines[i * width + (c - first_single_)] = static_cast<typename Lines::value_type>(amounts_[i]);
+                }
+            }
+        }
+    }
+
     const Local& local_;
     const std::vector<std::int32_t>& amounts_;
     const Kernels& kernels_;
     bool has_steps_;
     std::size_t first_single_ = 0;
-    std::int32_t dense_width_ = 0;
-    std::vector<std::int32_t> dense_;
+    // A line of its own for every row, over the axes with one test; in 16 bits where all sums fit.
+    std::int32_t single_width_ = 0;
+    bool is_short_ = false;
+    std::vector<std::int32_t> single_;
+    std::vector<std::int16_t> short_single_;
 };
 
 // By axis, the rows on which some test may hold, in the order of their codes. Rows with the last code of an ordered axis
@@ -756,23 +777,40 @@ void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const
     }
 }
 
-bool TwoLabels::triples_pay(const Local& local) const {
+namespace {
+
+// Forecasts in cycles, fitted by eye to measurements; only choices of method hang on them.
+double triple_cycles(const Local& local) {
     const double n_tests = local.n_tests;
     const auto n_axes = static_cast<double>(local.axes.size());
-    constexpr double most_tests = 8000;  // the pair table is the square of this
-    if (n_tests > most_tests) {
-        return false;
-    }
-    if (control_.is_off(no_cost_model)) {
-        return true;
-    }
     double squares = 0.0;
     for (const LocalAxis& axis : local.axes) {
         squares += static_cast<double>(axis.n_tests) * axis.n_tests;
     }
-    const double triple = 0.5 * (n_tests * n_tests - squares) * (n_tests * 0.5 + 60.0) + 0.5 * local.n_rows * n_axes * n_axes * 4.0 + squares * n_tests * 0.1;
-    const double pair = local.n_rows * n_axes * n_axes * 1.5 + n_tests * n_tests * 0.6;
-    return triple < 0.5 * n_tests * pair;
+    return 0.5 * (n_tests * n_tests - squares) * (n_tests * 0.8 + 40.0) + 0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
+}
+
+double pair_cycles(const Local& local) {
+    const double n_tests = local.n_tests;
+    const auto n_axes = static_cast<double>(local.axes.size());
+    return local.n_rows * n_axes * n_axes * 2.0 + n_tests * n_tests;
+}
+
+constexpr std::int32_t most_triple_tests = 8000;  // the pair table is the square of this
+
+} // namespace
+
+bool TwoLabels::triples_pay(const Local& local) const {
+    if (local.n_tests > most_triple_tests) {
+        return false;
+    }
+    // The alternative: closed forms of depth two on both sides of those root tests that intervals cannot rule out.
+    constexpr double share_looked_at = 0.4;
+    return control_.is_off(no_cost_model) || triple_cycles(local) < share_looked_at * local.n_tests * pair_cycles(local);
+}
+
+double TwoLabels::triple_seconds(const Local& local) const {
+    return local.n_tests > most_triple_tests ? 1e9 : triple_cycles(local) / 2.5e9;
 }
 
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.
@@ -872,23 +910,35 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
             goal = left.value + right.value;
             answer.value = goal;
             set_root(test);
+            NodePtr left_tree = tree_of(split.left, depth - 1, left);
+            NodePtr right_tree = tree_of(split.right, depth - 1, right);
+            if (axis.is_reversed) {
+                std::swap(left_tree, right_tree);
+            }
+            answer.tree = make_split(answer.axis, answer.code, std::move(left_tree), std::move(right_tree));
         }
     }
     answer.lower = std::max(answer.lower, goal);
     return answer;
 }
 
+NodePtr TwoLabels::tree_of(const RowSet& set, int depth, const Answer& answer) const {
+    return answer.tree ? answer.tree : extract_below(set, {depth, answer.axis, answer.code});
+}
+
+NodePtr TwoLabels::extract_below(const RowSet& set, const ClosedRoot& root) const {
+    if (root.axis < 0) {
+        return make_leaf(leaf_label(set));
+    }
+    const Split split = split_rows(instance_, set, root.axis, root.code);
+    return make_split(root.axis, root.code, extract(split.left, root.depth - 1), extract(split.right, root.depth - 1));
+}
+
 NodePtr TwoLabels::extract(const RowSet& set, int depth) const {
     if (depth == 0 || set.rows.empty()) {
         return make_leaf(leaf_label(set));
     }
-    const Local local(instance_, set);
-    const Answer answer = solve(set, local, depth, unreachable);
-    if (answer.axis < 0) {
-        return make_leaf(leaf_label(set));
-    }
-    const Split split = split_rows(instance_, set, answer.axis, answer.code);
-    return make_split(answer.axis, answer.code, extract(split.left, depth - 1), extract(split.right, depth - 1));
+    return tree_of(set, depth, solve(set, Local(instance_, set), depth, unreachable));
 }
 
 } // namespace certree

@@ -26,15 +26,18 @@ public:
         Amount value = unreachable;   // the optimum, where it is below the budget
         std::int32_t axis = -1;       // root test of an optimal tree, −1: a leaf
         std::int32_t code = 0;
+        NodePtr tree;                 // an optimal tree, where finding the value found one; else to be extracted
     };
     // depth 1, 2 or 3.
     Answer solve(const RowSet& set, const Local& local, int depth, Amount budget, int n_threads = 1) const;
 
-    // An optimal tree of the set.
+    // An optimal tree of the set; or one below a root test that is known to be optimal.
     NodePtr extract(const RowSet& set, int depth) const;
+    NodePtr extract_below(const RowSet& set, const ClosedRoot& root) const;
 
     // Whether depth three in closed form is cheaper than depth two under root tests chosen by intervals.
     bool triples_pay(const Local& local) const;
+    double triple_seconds(const Local& local) const;  // a rough forecast
 
     Amount leaf_value(const RowSet& set) const { return (set.worst - (set.balance < 0 ? -set.balance : set.balance)) / 2 + instance_.penalty; }
     static std::int32_t leaf_label(const RowSet& set) { return set.balance >= 0 ? 0 : 1; }
@@ -45,6 +48,7 @@ private:
     struct PairTable;
     struct Prepared;
 
+    NodePtr tree_of(const RowSet& set, int depth, const Answer& answer) const;
     Amount best_stump(const RowSet& set, const Local& local, std::int32_t& test) const;
     void pair_gains(const Local& local, const Prepared& prepared, Gains& gains, PairTable* table) const;
     void triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) const;

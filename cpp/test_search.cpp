@@ -1,0 +1,614 @@
+// The search against enumeration: the optimum is the same for every closed form, bound, cache, thread count and limit, and
+// a search that is stopped, or that uses guesses, keeps what it promises.
+#include "search.hpp"
+
+#include <chrono>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "test.hpp"
+#include "test_tables.hpp"
+
+namespace certree::test {
+
+namespace {
+
+struct Options {
+    double regularization = 0.01;
+    Constraints constraints;
+    std::uint32_t switches = 0;
+    int n_threads = 1;
+    double seconds = 1e18;
+    std::int64_t memory_bytes = 0;
+    bool has_reference = false;
+    double normaliser = 0.0;  // 0: the total weight
+};
+
+// A search and all that it refers to.
+struct Run {
+    Constraints constraints;
+    Limits limits;
+    Control control;
+    Instance instance;
+    std::unique_ptr<Search> search;
+    Result result;
+
+    Run(const Table& table, const Options& options)
+        : constraints(options.constraints),
+          limits{options.seconds, options.memory_bytes, options.n_threads, options.switches},
+          control(options.seconds, options.switches),
+          instance(prepare(table.input(options.regularization,
+                                       options.normaliser > 0.0 ? options.normaliser : table.normaliser(),
+                                       options.has_reference),
+                           options.constraints, options.switches)),
+          search(std::make_unique<Search>(instance, constraints, limits, control)) {}
+
+    void go() { result = search->run(); }
+    double upper() const { return instance.to_objective(result.cost, result.leaves); }
+    double lower() const { return instance.to_lower(result.lower); }
+    double rounding() const { return instance.rounding_a_tree + instance.rounding_a_leaf * result.leaves; }
+};
+
+struct Finished : Run {
+    Finished(const Table& table, const Options& options) : Run(table, options) { go(); }
+};
+
+// A tree followed by the caller's codes: what it costs, and whether it keeps the constraints.
+struct Followed {
+    double loss = 0.0;
+    int leaves = 0;
+    int depth = 0;
+    bool keeps_minima = true;
+};
+
+void follow(const Table& table, const Instance& instance, const Constraints& constraints, const Node& node,
+            const Rows& rows, int depth, Followed& followed) {
+    followed.depth = std::max(followed.depth, depth);
+    if (node.is_leaf()) {
+        ++followed.leaves;
+        double weight = 0.0;
+        std::vector<int> arms(static_cast<std::size_t>(table.n_arms), 0);
+        for (const int row : rows) {
+            followed.loss += table.cost(row, node.label);
+            weight += table.weights[static_cast<std::size_t>(row)];
+            if (table.n_arms > 0) {
+                ++arms[static_cast<std::size_t>(table.arms[static_cast<std::size_t>(row)])];
+            }
+        }
+        const double slack = 1e-9 * table.normaliser();
+        const bool keeps = static_cast<std::int64_t>(rows.size()) >= constraints.min_samples_leaf &&
+                           weight >= constraints.min_weight_leaf - slack &&
+                           std::all_of(arms.begin(), arms.end(), [&](int n) { return n >= constraints.min_samples_arm; });
+        followed.keeps_minima = followed.keeps_minima && keeps;
+        return;
+    }
+    const Axis& axis = instance.axes[static_cast<std::size_t>(node.axis)];
+    const int test = axis.original_code[static_cast<std::size_t>(node.code)];
+    Rows left;
+    Rows right;
+    for (const int row : rows) {
+        (table.holds(axis.original_axis, test, row) ? left : right).push_back(row);
+    }
+    follow(table, instance, constraints, *node.left, left, depth + 1, followed);
+    follow(table, instance, constraints, *node.right, right, depth + 1, followed);
+}
+
+// How far doubles may be off in the enumeration, and the fixed point in the engine.
+double tolerance(const Table& table, const Run& run) {
+    return run.rounding() + 1e-15 * table.n_rows * (1.0 + table.worst(table.all_rows()) / table.normaliser());
+}
+
+std::string text_of(const Table& table, const Options& options) {
+    std::ostringstream text;
+    text << table.n_rows << " rows, " << table.n_labels << (table.is_classification ? " labels" : " costs") << ", axes";
+    for (std::size_t a = 0; a < table.sizes.size(); ++a) {
+        text << ' ' << table.sizes[a] << (table.categorical[a] != 0 ? "c" : "");
+    }
+    const Constraints& c = options.constraints;
+    text << "; lambda " << options.regularization << ", depth " << c.max_depth << ", leaves " << c.max_leaves
+         << ", minima " << c.min_samples_leaf << '/' << c.min_weight_leaf << '/' << c.min_samples_arm << ", switches "
+         << options.switches << ", threads " << options.n_threads << ", weight[0] " << table.weights[0];
+    return text.str();
+}
+
+int enumerated_depth(const Table& table, int max_depth) {
+    // Without a limit, no path repeats a test; small tables only.
+    return max_depth >= 0 ? max_depth : std::min(table.n_rows - 1, 12);
+}
+
+// Least objective of a tree under the constraints; a lone leaf is always allowed.
+double optimum_of(const Table& table, Enumerator& enumerator, const Options& options) {
+    const Rows all = table.all_rows();
+    const double normaliser = options.normaliser > 0.0 ? options.normaliser : table.normaliser();
+    const double penalty = options.regularization * normaliser;
+    double leaf = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < table.n_labels; ++k) {
+        double cost = 0.0;
+        for (const int row : all) {
+            cost += table.cost(row, k);
+        }
+        leaf = std::min(leaf, cost + penalty);
+    }
+    const int depth = enumerated_depth(table, options.constraints.max_depth);
+    return std::min(leaf, enumerator.optimum(all, depth, penalty, options.constraints.max_leaves)) / normaliser;
+}
+
+Minima minima_of(const Constraints& constraints) {
+    return {static_cast<int>(constraints.min_samples_leaf), constraints.min_weight_leaf,
+            static_cast<int>(constraints.min_samples_arm)};
+}
+
+// The tree is what it says it is, whatever else holds.
+void check_tree(const Table& table, const Options& options, const Run& run) {
+    Followed followed;
+    follow(table, run.instance, run.constraints, *run.result.tree, table.all_rows(), 0, followed);
+    const double normaliser = options.normaliser > 0.0 ? options.normaliser : table.normaliser();
+    const double objective = followed.loss / normaliser + options.regularization * followed.leaves;
+    CHECK(std::abs(objective - run.upper()) <= tolerance(table, run));
+    CHECK(followed.leaves == run.result.leaves);
+    CHECK(followed.leaves == 1 || followed.keeps_minima);
+    CHECK(run.constraints.max_depth < 0 || followed.depth <= run.constraints.max_depth);
+    CHECK(run.constraints.max_leaves == 0 || followed.leaves <= run.constraints.max_leaves);
+}
+
+void check_optimal(const Table& table, Enumerator& enumerator, const Options& options) {
+    describe(text_of(table, options));
+    const Finished run(table, options);
+    check_tree(table, options, run);
+    CHECK(run.result.status == Status::optimal);
+    CHECK(std::abs(run.upper() - optimum_of(table, enumerator, options)) <= tolerance(table, run));
+    CHECK(run.result.lower == run.result.cost + run.result.leaves * run.instance.penalty);
+}
+
+void check_between(const Table& table, double optimum, const Options& options, const Run& run) {
+    check_tree(table, options, run);
+    CHECK(run.upper() >= optimum - tolerance(table, run));
+    CHECK(run.lower() <= optimum + tolerance(table, run));
+    CHECK(run.lower() <= run.upper() + tolerance(table, run));
+}
+
+constexpr Weights all_weights[] = {Weights::unit, Weights::whole, Weights::lognormal, Weights::heavy, Weights::tiny};
+constexpr double some_penalties[] = {0.0, 1e-4, 0.01, 0.05, 0.3, 5.0};
+
+Table draw_small(Random& random, int most_rows, int n_arms = 0) {
+    Recipe recipe;
+    recipe.n_rows = pick(random, 2, most_rows);
+    recipe.n_labels = pick(random, 2, 4);
+    recipe.weights = all_weights[pick(random, 0, 4)];
+    recipe.is_classification = chance(random, 0.6);
+    recipe.signal = uniform(random, 0.0, 1.0);
+    recipe.n_arms = n_arms;
+    draw_axes(random, recipe, 3, 5);
+    return make_table(random, recipe);
+}
+
+// Axes of every group that the closed forms treat apart: long and short ordered ones, categories, two-valued ones.
+Table draw_mixed(Random& random, int n_rows, int longest, int n_labels, Weights weights) {
+    Recipe recipe;
+    recipe.n_rows = n_rows;
+    recipe.n_labels = n_labels;
+    recipe.weights = weights;
+    recipe.sizes = {longest, longest / 2 + 2, 4, 5, 2, 2};
+    recipe.categorical = {0, 0, 0, 1, 0, 0};
+    return make_table(random, recipe);
+}
+
+}  // namespace
+
+TEST(search_small_tables) {
+    Random random(20);
+    for (int n = 0; n < 150; ++n) {
+        const Table table = draw_small(random, 14);
+        Enumerator enumerator(table);
+        for (int repeat = 0; repeat < 6; ++repeat) {
+            Options options;
+            options.regularization = some_penalties[pick(random, 0, 5)];
+            options.constraints.max_depth = pick(random, 0, 4);
+            options.constraints.max_leaves = chance(random, 0.4) ? pick(random, 1, 6) : 0;
+            options.n_threads = pick(random, 1, 2);
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
+TEST(search_without_a_depth_limit) {
+    Random random(21);
+    for (int n = 0; n < 60; ++n) {
+        const Table table = draw_small(random, 8);
+        Enumerator enumerator(table);
+        for (const double regularization : {1e-6, 0.01, 0.1}) {
+            Options options;
+            options.regularization = regularization;
+            options.constraints.max_leaves = chance(random, 0.3) ? pick(random, 2, 5) : 0;
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
+TEST(search_leaf_minima) {
+    Random random(22);
+    for (int n = 0; n < 120; ++n) {
+        const Table table = draw_small(random, 16, pick(random, 0, 2));
+        Options options;
+        options.constraints.min_samples_leaf = chance(random, 0.6) ? pick(random, 1, 4) : 1;
+        options.constraints.min_weight_leaf = chance(random, 0.5) ? uniform(random, 0.0, 0.3) * table.normaliser() : 0.0;
+        options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, 2) : 0;
+        Enumerator enumerator(table, minima_of(options.constraints));
+        for (int repeat = 0; repeat < 5; ++repeat) {
+            options.regularization = some_penalties[pick(random, 0, 4)];
+            options.constraints.max_depth = pick(random, 0, 4);
+            options.constraints.max_leaves = chance(random, 0.4) ? pick(random, 1, 6) : 0;
+            options.n_threads = pick(random, 1, 2);
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
+TEST(search_every_switch) {
+    Random random(23);
+    constexpr std::uint32_t last = no_cost_model;
+    for (int n = 0; n < 8; ++n) {
+        const int n_labels = n % 2 == 0 ? 2 : pick(random, 3, 4);
+        const Table table = draw_mixed(random, pick(random, 25, 60), 8, n_labels, all_weights[n % 4]);
+        Constraints minimum;
+        minimum.min_samples_leaf = 3;
+        Enumerator free(table);
+        Enumerator bound(table, minima_of(minimum));
+        for (const int depth : {2, 3, 4}) {
+            if (depth == 4 && n >= 4) {
+                continue;
+            }
+            for (std::uint32_t off = 0; off <= last; off = off == 0 ? 1 : off << 1) {
+                Options options;
+                options.regularization = some_penalties[pick(random, 1, 3)];
+                options.constraints.max_depth = depth;
+                options.n_threads = pick(random, 1, 2);
+                options.switches = off;
+                check_optimal(table, free, options);
+                options.switches = off | no_cost_model;
+                options.constraints.max_leaves = chance(random, 0.5) ? pick(random, 2, 7) : 0;
+                check_optimal(table, free, options);
+                options.switches = off;
+                options.constraints.min_samples_leaf = minimum.min_samples_leaf;
+                check_optimal(table, bound, options);
+            }
+            Options options;
+            options.constraints.max_depth = depth;
+            options.switches = (last << 1) - 1;
+            check_optimal(table, free, options);
+        }
+    }
+}
+
+TEST(search_triples_on_mixed_axes) {
+    Random random(24);
+    for (const Weights weights : {Weights::unit, Weights::lognormal, Weights::heavy}) {
+        const Table table = draw_mixed(random, 160, 14, 2, weights);
+        Enumerator enumerator(table);
+        for (const std::uint32_t off : {0U, 0U + no_simd, 0U + no_steps, 0U + no_half_width, 0U + no_triples}) {
+            for (const double regularization : {0.0, 0.005}) {
+                Options options;
+                options.regularization = regularization;
+                options.constraints.max_depth = 3;
+                options.switches = off | no_cost_model;
+                options.n_threads = off == 0 ? 2 : 1;
+                check_optimal(table, enumerator, options);
+                const Finished run(table, options);
+                CHECK((run.search->statistics().triples > 0) == (off != no_triples));
+            }
+        }
+    }
+}
+
+TEST(search_triples_on_two_valued_axes) {
+    Random random(25);
+    for (const Weights weights : {Weights::unit, Weights::lognormal}) {
+        Recipe recipe;
+        recipe.n_rows = 120;
+        recipe.weights = weights;
+        recipe.signal = 0.5;
+        recipe.sizes.assign(11, 2);
+        recipe.categorical.assign(11, 0);
+        const Table table = make_table(random, recipe);
+        Enumerator enumerator(table);
+        for (const int depth : {3, 4}) {
+            for (const std::uint32_t off : {0U, 0U + no_simd, 0U + no_triples, 0U + no_cache}) {
+                Options options;
+                options.regularization = 0.004;
+                options.constraints.max_depth = depth;
+                options.switches = off | no_cost_model;
+                options.n_threads = pick(random, 1, 2);
+                check_optimal(table, enumerator, options);
+            }
+        }
+    }
+}
+
+TEST(search_prefix_trees) {
+    Random random(26);
+    for (const Weights weights : {Weights::unit, Weights::lognormal, Weights::heavy}) {
+        Recipe recipe;
+        recipe.n_rows = 400;
+        recipe.weights = weights;
+        recipe.sizes = {350, 130, 6, 2};
+        recipe.categorical = {0, 0, 1, 0};
+        const Table table = make_table(random, recipe);
+        Enumerator enumerator(table);
+        for (const std::uint32_t off : {0U, 0U + no_tables, no_tables | no_simd, 0U + no_prefix_trees}) {
+            for (const double regularization : {0.0, 0.002}) {
+                Options options;
+                options.regularization = regularization;
+                options.constraints.max_depth = 2;
+                options.switches = off;
+                check_optimal(table, enumerator, options);
+            }
+        }
+    }
+}
+
+TEST(search_tells_apart_what_32_bits_cannot) {
+    // All weights agree in their first forty bits: the filter sees ties everywhere, and the optimum is decided by what it
+    // rounds away. Sums are whole numbers below 2^53, so enumeration is exact and so must the engine be.
+    Random random(27);
+    for (int n = 0; n < 12; ++n) {
+        const Table table = draw_mixed(random, pick(random, 20, 70), 6, 2, Weights::close);
+        Enumerator enumerator(table);
+        for (const std::uint32_t off : {0U, 0U + no_cost_model, no_cost_model | no_tables, 0U + no_triples}) {
+            Options options;
+            options.constraints.max_depth = pick(random, 2, 3);
+            options.regularization = pick(random, 0, 2) * 0x1p38;
+            options.normaliser = 1.0;
+            options.switches = off;
+            describe(text_of(table, options));
+            const Finished run(table, options);
+            CHECK(run.instance.rounding_a_tree == 0.0);
+            CHECK(run.upper() == optimum_of(table, enumerator, options));
+            CHECK(run.result.status == Status::optimal);
+        }
+    }
+}
+
+TEST(search_knows_a_planted_tree) {
+    // Labels are the parity of three thresholds: no shallower tree helps at all, and eight leaves are needed.
+    Table table;
+    table.n_rows = 512;
+    table.sizes = {8, 8, 8};
+    table.categorical = {0, 0, 0};
+    for (int axis = 0; axis < 3; ++axis) {
+        for (int i = 0; i < table.n_rows; ++i) {
+            table.codes.push_back((i >> (3 * axis)) & 7);
+        }
+    }
+    Random random(28);
+    for (int i = 0; i < table.n_rows; ++i) {
+        const int label = (table.code(0, i) >= 4 ? 1 : 0) ^ (table.code(1, i) >= 4 ? 1 : 0) ^ (table.code(2, i) >= 4 ? 1 : 0);
+        table.labels.push_back(label);
+        table.weights.push_back(draw_weight(random, Weights::lognormal));
+        table.costs.push_back(label == 0 ? 0.0 : table.weights.back());
+        table.costs.push_back(label == 1 ? 0.0 : table.weights.back());
+    }
+    for (const std::uint32_t off : {0U, 0U + no_triples, 0U + no_cost_model}) {
+        Options options;
+        options.regularization = 0.001;
+        options.constraints.max_depth = 3;
+        options.switches = off;
+        const Finished run(table, options);
+        CHECK(run.result.cost == 0);
+        CHECK(run.result.leaves == 8);
+        CHECK(std::abs(run.upper() - 0.008) < 1e-12);
+        CHECK(run.result.status == Status::optimal);
+    }
+}
+
+TEST(search_in_little_memory) {
+    Random random(29);
+    const Table table = draw_mixed(random, 60, 8, 3, Weights::lognormal);
+    Enumerator enumerator(table);
+    Options options;
+    options.regularization = 0.002;
+    options.constraints.max_depth = 4;
+    for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{100000}}) {
+        options.memory_bytes = bytes;
+        check_optimal(table, enumerator, options);
+    }
+    const Finished run(table, options);
+    CHECK(run.search->statistics().cache_entries <= 100000 / 500);
+}
+
+TEST(search_guesses_keep_their_guarantee) {
+    // A tree found with guesses costs no more than any tree does when it also pays for the reference's errors.
+    Random random(30);
+    int n_guessed_better = 0;
+    for (int n = 0; n < 120; ++n) {
+        Table table = n % 4 == 0 ? draw_mixed(random, pick(random, 25, 50), 7, pick(random, 2, 3), all_weights[n % 3])
+                                 : draw_small(random, 16);
+        const double share_wrong = uniform(random, 0.0, 0.6);
+        for (int i = 0; i < table.n_rows; ++i) {
+            const int label = chance(random, share_wrong) ? pick(random, 0, table.n_labels - 1)
+                                                          : table.labels[static_cast<std::size_t>(i)];
+            table.reference.push_back(table.cost(i, label));
+        }
+        Table both = table;
+        for (int i = 0; i < table.n_rows; ++i) {
+            for (int k = 0; k < table.n_labels; ++k) {
+                double& cost = both.costs[static_cast<std::size_t>(i * table.n_labels + k)];
+                cost = std::max(cost, table.reference[static_cast<std::size_t>(i)]);
+            }
+        }
+        Options options;
+        options.has_reference = true;
+        options.constraints.min_samples_leaf = chance(random, 0.3) ? pick(random, 2, 3) : 1;
+        Enumerator of_both(both, minima_of(options.constraints));
+        Enumerator of_table(table, minima_of(options.constraints));
+        for (int repeat = 0; repeat < 6; ++repeat) {
+            options.regularization = some_penalties[pick(random, 0, 3)];
+            options.constraints.max_depth = pick(random, 1, 4);
+            options.constraints.max_leaves = chance(random, 0.2) ? pick(random, 2, 5) : 0;
+            options.n_threads = pick(random, 1, 2);
+            options.switches = chance(random, 0.5) ? 0U : 1U << pick(random, 0, 13);
+            describe(text_of(table, options));
+            const Finished run(table, options);
+            check_tree(table, options, run);
+            const double optimum = optimum_of(table, of_table, options);
+            CHECK(run.result.status == Status::guessed);
+            CHECK(run.upper() >= optimum - tolerance(table, run));
+            CHECK(run.upper() <= optimum_of(both, of_both, options) + tolerance(table, run));
+            n_guessed_better += run.upper() > optimum + tolerance(table, run) ? 1 : 0;
+        }
+    }
+    CHECK(n_guessed_better > 0);  // else the guesses were never used
+}
+
+namespace {
+
+struct Stopping {
+    Table table;
+    Options options;
+    double optimum = 0.0;
+};
+
+// Problems that take a while, with their optima.
+std::vector<Stopping> draw_stopping(Random& random) {
+    std::vector<Stopping> problems;
+    for (int n = 0; n < 4; ++n) {
+        Stopping problem;
+        problem.table = draw_mixed(random, n < 2 ? 150 : 90, n < 2 ? 12 : 8, n % 2 == 0 ? 2 : 3, Weights::lognormal);
+        problem.options.regularization = 0.001;
+        problem.options.constraints.max_depth = n < 2 ? 3 : 4;
+        problem.options.constraints.min_samples_leaf = n == 3 ? 4 : 1;
+        Enumerator enumerator(problem.table, minima_of(problem.options.constraints));
+        problem.optimum = optimum_of(problem.table, enumerator, problem.options);
+        problems.push_back(std::move(problem));
+    }
+    return problems;
+}
+
+}  // namespace
+
+TEST(search_stopped_early) {
+    Random random(31);
+    for (Stopping& problem : draw_stopping(random)) {
+        int n_stopped = 0;
+        for (const double seconds : {0.0, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2}) {
+            for (const std::uint32_t off : {0U, 0U + no_triples, no_triples | no_deepening, 0U + no_cost_model}) {
+                Options options = problem.options;
+                options.seconds = seconds;
+                options.switches = off;
+                options.n_threads = pick(random, 1, 2);
+                describe(text_of(problem.table, options));
+                const Finished run(problem.table, options);
+                check_between(problem.table, problem.optimum, options, run);
+                CHECK(run.result.status == Status::optimal || run.result.status == Status::time_limit);
+                n_stopped += run.result.status == Status::time_limit ? 1 : 0;
+            }
+        }
+        CHECK(n_stopped > 0);
+    }
+}
+
+TEST(search_interrupted_and_watched) {
+    Random random(32);
+    for (Stopping& problem : draw_stopping(random)) {
+        int n_stopped = 0;
+        for (const int microseconds : {0, 50, 200, 1000, 4000}) {
+            Options options = problem.options;
+            options.switches = no_triples;
+            options.n_threads = 2;
+            describe(text_of(problem.table, options));
+            Run run(problem.table, options);
+            bool is_true_all_along = true;
+            std::thread watcher([&] {
+                const auto stop = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+                do {
+                    const Amount upper = run.search->upper_now();
+                    const double lower = run.instance.to_lower(run.search->lower_now());
+                    is_true_all_along = is_true_all_along && lower <= problem.optimum + 1e-9;
+                    is_true_all_along = is_true_all_along &&
+                                        (upper == unreachable || run.instance.to_lower(upper) >= problem.optimum - 1e-9);
+                    std::this_thread::yield();
+                } while (std::chrono::steady_clock::now() < stop);
+                run.control.interrupt();
+            });
+            run.go();
+            watcher.join();
+            CHECK(is_true_all_along);
+            check_between(problem.table, problem.optimum, options, run);
+            CHECK(run.result.status == Status::optimal || run.result.status == Status::interrupted);
+            n_stopped += run.result.status == Status::interrupted ? 1 : 0;
+        }
+        CHECK(n_stopped > 0);
+    }
+}
+
+TEST(search_same_tree_cost_for_every_thread_count) {
+    Random random(33);
+    for (int n = 0; n < 6; ++n) {
+        const Table table = draw_mixed(random, 200, 12, n % 2 == 0 ? 2 : 3, Weights::lognormal);
+        Options options;
+        options.regularization = 0.001;
+        options.constraints.max_depth = 3;
+        options.switches = n < 4 ? no_triples : 0U;
+        const Finished one(table, options);
+        for (const int n_threads : {2, 3}) {
+            options.n_threads = n_threads;
+            describe(text_of(table, options));
+            const Finished run(table, options);
+            const Amount penalty = one.instance.penalty;
+            CHECK(run.result.cost + run.result.leaves * penalty == one.result.cost + one.result.leaves * penalty);
+        }
+    }
+}
+
+TEST(prepare_merges_shifts_and_drops) {
+    // Rows 0 and 1 are equal and of opposite labels: the lighter weight is lost by every tree. Row 2 stands alone. The
+    // second axis says what the first does, so it has no test left.
+    Table table;
+    table.n_rows = 3;
+    table.sizes = {2, 2};
+    table.categorical = {0, 0};
+    table.codes = {0, 0, 1, 1, 1, 0};
+    table.labels = {0, 1, 1};
+    table.weights = {3.0, 1.0, 2.0};
+    table.costs = {0.0, 3.0, 1.0, 0.0, 2.0, 0.0};
+    Options options;
+    options.constraints.max_depth = 1;
+    const Finished run(table, options);
+    const Instance& instance = run.instance;
+    CHECK(instance.n_rows == 2);
+    CHECK(instance.axes.size() == 1);
+    CHECK(instance.n_tests == 1);
+    CHECK(std::abs(instance.to_lower(0) - 1.0 / 6.0) < 1e-15);
+    CHECK(instance.worst[0] == instance.worst[1]);
+    CHECK(instance.balance[0] == -instance.balance[1]);
+    CHECK(instance.rounding_a_tree == 0.0);
+    options.switches = no_test_merging;
+    CHECK(Run(table, options).instance.axes.size() == 2);
+    // Weights of any scale leave the same integers.
+    Table scaled = table;
+    for (double& weight : scaled.weights) {
+        weight *= 0x1p-40;
+    }
+    options.switches = 0;
+    CHECK(Run(scaled, options).instance.worst == instance.worst);
+    CHECK(Run(scaled, options).instance.penalty == instance.penalty);
+}
+
+TEST(bin_numeric_gives_codes_in_value_order) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double step : {1.0, 0.37, 1e12}) {
+        const std::vector<double> values{3 * step, -step, nan, 0.0, 3 * step, -0.0, 7 * step};
+        std::vector<std::int32_t> codes(values.size());
+        std::vector<double> distinct;
+        bin_numeric(values, codes, distinct);
+        CHECK((codes == std::vector<std::int32_t>{2, 0, -1, 1, 2, 1, 3}));
+        CHECK((distinct == std::vector<double>{-step, 0.0, 3 * step, 7 * step}));
+    }
+    std::vector<std::int32_t> codes(2);
+    std::vector<double> distinct;
+    bin_numeric(std::vector<double>{nan, nan}, codes, distinct);
+    CHECK((codes == std::vector<std::int32_t>{-1, -1}));
+    CHECK(distinct.empty());
+}
+
+}  // namespace certree::test
