@@ -101,7 +101,8 @@ class Peers:
         machine = describe()
         parts = [
             request.contender, CONTENDERS[request.contender].version, request.table, load(request.table).digest,
-            f"depth={request.depth}", f"penalty={request.penalty}", request.weights, f"limit={request.time_limit}", request.clock,
+            f"depth={request.depth}", f"penalty={request.penalty}", request.weights, f"limit={request.time_limit}",
+            request.clock,
             machine["processor"], f"cores={machine['cores']}",
         ]  # fmt: skip
         return " | ".join(map(str, parts))
