@@ -22,7 +22,7 @@ public:
         ClosedRoot closed;
     };
 
-    explicit Cache(std::size_t memory_bytes) : most_entries_(memory_bytes / bytes_an_entry / n_shards) {}
+    explicit Cache(std::size_t memory_bytes) : most_bytes_(memory_bytes / n_shards) {}
 
     std::optional<Known> find(const SetKey& key, int depth) const {
         const Shard& shard = shard_of(key);
@@ -33,16 +33,19 @@ public:
 
     // A full shard forgets everything it knew: rare, and no order of use has to be kept.
     void store(const SetKey& key, int depth, Known known) {
-        if (most_entries_ == 0) {
+        const std::size_t bytes = bytes_of(known);
+        if (bytes > most_bytes_) {
             return;
         }
         Shard& shard = shard_of(key);
         const std::lock_guard lock(shard.mutex);
-        if (shard.entries.size() >= most_entries_) {
+        if (shard.bytes + bytes > most_bytes_) {
             n_forgotten_ += static_cast<std::int64_t>(shard.entries.size());
-            shard.entries.clear();
+            shard.entries = {};
+            shard.bytes = 0;
         }
-        shard.entries.insert_or_assign({key, depth}, std::move(known));
+        const bool is_new = shard.entries.insert_or_assign({key, depth}, std::move(known)).second;
+        shard.bytes += is_new ? bytes : 0;
     }
 
     std::int64_t size() const {
@@ -69,14 +72,23 @@ private:
     struct Shard {
         mutable std::mutex mutex;
         std::unordered_map<Place, Known, PlaceHash> entries;
+        std::size_t bytes = 0;
     };
     static constexpr std::size_t n_shards = 16;
-    static constexpr std::size_t bytes_an_entry = 768;  // the entry, its vectors, its share of small trees, the table
+
+    // What an entry takes, tables and allocator included. Subtrees shared between entries are counted for each.
+    static std::size_t bytes_of(const Known& known) {
+        std::size_t bytes = 256 + known.value.size() * 48;
+        for (const NodePtr& tree : known.tree) {
+            bytes += tree ? 112 * count_nodes(*tree) : 0;
+        }
+        return bytes;
+    }
 
     const Shard& shard_of(const SetKey& key) const { return shards_[key.high % n_shards]; }
     Shard& shard_of(const SetKey& key) { return shards_[key.high % n_shards]; }
 
-    std::size_t most_entries_;
+    std::size_t most_bytes_;
     std::atomic<std::int64_t> n_forgotten_{0};
     std::array<Shard, n_shards> shards_;
 };

@@ -74,7 +74,7 @@ struct FixedPoint {
     int exponent = 0;
     std::int64_t n_rounded = 0;  // amounts that did not fit the grid
 
-    explicit FixedPoint(double total) : exponent(total > 0.0 ? 55 - std::ilogb(total) : 0) {}
+    explicit FixedPoint(double total) : exponent(55 - (total > 0.0 ? std::ilogb(total) : 0)) {}
 
     Amount operator()(double value) {
         const double scaled = std::ldexp(value, exponent);
@@ -228,7 +228,8 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
         const Amount high = *most;
         instance.offset -= high;
         if (!reference.empty()) {
-            reference[g] = std::max<Amount>(0, reference[g] - (row_spent[g] - high));
+            // Never above the row's worst cost, so that a row that joins a set moves the guess by at most D of it.
+            reference[g] = std::clamp<Amount>(reference[g] - (row_spent[g] - high), 0, high - low);
         }
         for (std::size_t k = 0; k < n_labels; ++k) {
             row[k] -= low;
@@ -295,6 +296,16 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
     instance.rounding_a_tree = 0.5 * static_cast<double>(to_amount.n_rounded) * instance.unit;
     instance.rounding_a_leaf = 0.5 * instance.unit + 0x1p-52 * input.regularization;
     return instance;
+}
+
+std::size_t Instance::bytes() const {
+    std::size_t sum = gain_start.size() * sizeof(std::int32_t) + gains.size() * sizeof(Gain) + row_key.size() * sizeof(SetKey) +
+                      (worst.size() + balance.size() + count.size() + weight.size() + reference.size()) * sizeof(Amount) +
+                      arm_count.size() * sizeof(std::int32_t);
+    for (const Axis& axis : axes) {
+        sum += (axis.codes.size() + axis.original_code.size()) * sizeof(std::int32_t);
+    }
+    return sum;
 }
 
 void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct) {

@@ -87,6 +87,7 @@ struct Instance {
     double to_objective(Amount cost_without_penalty, int leaves) const {
         return static_cast<double>(cost_without_penalty + offset) * unit + penalty_value * leaves;
     }
+    std::size_t bytes() const;  // held while the search runs
     double to_lower(Amount value) const { return static_cast<double>(value + offset) * unit; }
 };
 

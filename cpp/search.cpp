@@ -19,11 +19,23 @@ using bounds::Sides;
 constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
 constexpr std::size_t most_similar = 96;
 
-std::size_t cache_bytes(const Limits& limits, const Control& control) {
-    if (control.is_off(no_cache)) {
-        return 0;
+// Half of what is left goes to the cache, half to the tables of the closed forms.
+std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
+    if (limits.memory_bytes <= 0) {
+        return std::size_t{1} << 40;
     }
-    return limits.memory_bytes > 0 ? static_cast<std::size_t>(limits.memory_bytes) / 2 : default_cache_bytes;
+    const auto most = static_cast<std::size_t>(limits.memory_bytes);
+    const std::size_t held = instance.bytes();
+    return most > held ? most - held : 0;
+}
+
+std::size_t cache_bytes(std::size_t spare, const Control& control) {
+    return control.is_off(no_cache) ? 0 : std::min(default_cache_bytes, spare / 2);
+}
+
+// Row sets on the way down and the closed forms' own rows: what a search cannot do without.
+std::size_t least_bytes(const Instance& instance) {
+    return 2 * instance.bytes();
 }
 
 Constraints without_leaf_limits(Constraints constraints) {
@@ -89,8 +101,10 @@ struct Search::Frontier {
 };
 
 Search::Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control)
-    : instance_(instance), constraints_(constraints), limits_(limits), control_(control),
-      any_labels_(instance_, constraints_), two_labels_(instance_, control), cache_(cache_bytes(limits, control)),
+    : instance_(instance), spare_bytes_(spare_bytes(instance, limits)), constraints_(constraints), limits_(limits), control_(control),
+      any_labels_(instance_, constraints_),
+      two_labels_(instance_, control, spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
+      cache_(cache_bytes(spare_bytes_, control)),
       is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
       has_relaxation_(instance.n_labels == 2 && !is_two_labels_ && !control.is_off(no_relaxation)),
       is_bounded_(!constraints.has_leaf_minimum()) {}
@@ -366,7 +380,7 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
         }
         frontier.in_flight.push_back(interval.bound);
         if (is_root) {
-            raise_lower(frontier.lower(true));
+            raise_lower(std::min(frontier.lower(true), beyond_));
         }
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(interval.axis)];
         const std::int32_t test = interval.low + (interval.high - interval.low) / 2;
@@ -511,7 +525,8 @@ Result Search::run() {
     Amount known_lower = std::min(best_value_, bounds::split(penalty));
     bool is_done = most_depth == 0;
 
-    if (!is_done && has_relaxation_) {
+    const bool has_memory = spare_bytes_ >= least_bytes(instance_);
+    if (!is_done && has_memory && has_relaxation_) {
         // Lifting the leaf limits leaves the fast problem; where its optimum keeps the limits anyway, that is the answer.
         const Constraints relaxed = without_leaf_limits(constraints_);
         Search free(instance_, relaxed, limits_, control_);
@@ -532,17 +547,16 @@ Result Search::run() {
         const bool is_quick = most_depth >= 3 && !control_.is_off(no_triples) && two_labels_.triple_seconds(Local(instance_, root)) < quick_seconds;
         first_depth = is_quick ? 3 : 2;
     }
-    for (int depth = first_depth; !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
+    for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
         statistics_.depth_reached = depth;
-        const Amount before = best_value_;
-        const Outcome outcome = solve(root, depth, before, true);
+        beyond_ = depth == most_depth ? unreachable : bounds::deeper_than(depth, penalty);
+        const Outcome outcome = solve(root, depth, best_value_, true);
         if (outcome.best() < best_value_) {
             offer(tree_of(root, outcome, outcome.value.size() - 1));
         }
-        const Amount beyond = depth == most_depth ? unreachable : bounds::deeper_than(depth, penalty);
         const bool was_stopped = control_.should_stop();
         const Amount within = was_stopped ? std::min(outcome.lower, best_value_) : best_value_;
-        known_lower = std::max(known_lower, std::min(within, beyond));
+        known_lower = std::max(known_lower, std::min(within, beyond_));
         raise_lower(known_lower);
         is_done = known_lower >= best_value_;
     }
@@ -553,7 +567,7 @@ Result Search::run() {
     const Amount value = judged.cost + static_cast<Amount>(judged.leaves) * penalty;
     result.lower = std::min(value, is_done || known_lower >= value ? value : known_lower);
     if (!is_done && known_lower < value) {
-        result.status = control_.is_late() ? Status::time_limit : Status::interrupted;
+        result.status = !has_memory ? Status::memory_limit : control_.is_late() ? Status::time_limit : Status::interrupted;
     }
     if (!instance_.reference.empty()) {
         result.status = result.status == Status::optimal ? Status::guessed : result.status;

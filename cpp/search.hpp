@@ -70,6 +70,7 @@ private:
     void raise_lower(Amount value);
 
     const Instance& instance_;
+    std::size_t spare_bytes_;  // what memory_limit leaves beside the instance
     Constraints constraints_;
     const Limits& limits_;
     const Control& control_;
@@ -85,6 +86,7 @@ private:
     std::atomic<Amount> upper_now_{unreachable};
     std::atomic<Amount> lower_now_{0};
     std::mutex best_mutex_;
+    Amount beyond_ = unreachable;  // no tree deeper than the depth at hand costs less
 };
 
 // Cost (without λ) and leaves of a tree on all rows of an instance.

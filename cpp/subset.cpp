@@ -142,6 +142,10 @@ Split split_rows(const Instance& instance, const RowSet& set, std::int32_t axis,
     return split;
 }
 
+std::size_t count_nodes(const Node& node) {
+    return node.is_leaf() ? 1 : 1 + count_nodes(*node.left) + count_nodes(*node.right);
+}
+
 NodePtr make_leaf(std::int32_t label) {
     auto node = std::make_shared<Node>();
     node->label = label;

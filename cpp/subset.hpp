@@ -72,6 +72,7 @@ struct Node {
 };
 using NodePtr = std::shared_ptr<const Node>;
 
+std::size_t count_nodes(const Node& node);
 NodePtr make_leaf(std::int32_t label);
 NodePtr make_split(std::int32_t axis, std::int32_t code, NodePtr left, NodePtr right);
 

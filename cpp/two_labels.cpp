@@ -283,8 +283,8 @@ struct TwoLabels::Prepared {
         : amounts(instance, set), active(local), builder(local, amounts.small, kernels, has_steps) {}
 };
 
-TwoLabels::TwoLabels(const Instance& instance, const Control& control)
-    : instance_(instance), control_(control), kernels_(choose_kernels(!control.is_off(no_simd))) {}
+TwoLabels::TwoLabels(const Instance& instance, const Control& control, std::size_t table_bytes)
+    : instance_(instance), control_(control), kernels_(choose_kernels(!control.is_off(no_simd))), table_bytes_(table_bytes) {}
 
 // Depth one, in 64 bits.
 Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t& test) const {
@@ -796,12 +796,22 @@ double pair_cycles(const Local& local) {
     return local.n_rows * n_axes * n_axes * 2.0 + n_tests * n_tests;
 }
 
-constexpr std::int32_t most_triple_tests = 8000;  // the pair table is the square of this
+// The pair table, and two slabs of lines, one for each test of the widest axis.
+std::size_t triple_bytes(const Local& local) {
+    std::size_t widest = 0;
+    for (const LocalAxis& axis : local.axes) {
+        widest = std::max(widest, static_cast<std::size_t>(axis.n_tests));
+    }
+    const auto line = static_cast<std::size_t>(local.n_tests + 2 * Kernels::lanes) * sizeof(std::int32_t);
+    return line * (static_cast<std::size_t>(local.n_tests) + 2 * widest);
+}
+
+constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;
 
 } // namespace
 
 bool TwoLabels::triples_pay(const Local& local) const {
-    if (local.n_tests > most_triple_tests) {
+    if (triple_bytes(local) > std::min(most_triple_bytes, table_bytes_)) {
         return false;
     }
     // The alternative: closed forms of depth two on both sides of those root tests that intervals cannot rule out.
@@ -810,7 +820,7 @@ bool TwoLabels::triples_pay(const Local& local) const {
 }
 
 double TwoLabels::triple_seconds(const Local& local) const {
-    return local.n_tests > most_triple_tests ? 1e9 : triple_cycles(local) / 2.5e9;
+    return triples_pay(local) ? triple_cycles(local) / 2.5e9 : 1e9;
 }
 
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.

@@ -19,7 +19,8 @@ namespace certree {
 
 class TwoLabels {
 public:
-    TwoLabels(const Instance& instance, const Control& control);
+    // table_bytes: what the tables of one closed form may take.
+    TwoLabels(const Instance& instance, const Control& control, std::size_t table_bytes);
 
     struct Answer {
         Amount lower = 0;             // no tree costs less
@@ -56,6 +57,7 @@ private:
     const Instance& instance_;
     const Control& control_;
     const Kernels& kernels_;
+    std::size_t table_bytes_;
 };
 
 } // namespace certree
