@@ -1,12 +1,11 @@
-// The search against enumeration: the optimum is the same for every closed form, bound, cache, thread count and limit, and
-// a search that is stopped, or that uses guesses, keeps what it promises.
-#include "search.hpp"
-
+// The search against enumeration: the optimum is the same for every closed form, bound, cache, thread count and limit,
+// and a search that is stopped, or that uses guesses, keeps what it promises.
 #include <chrono>
 #include <memory>
 #include <sstream>
 #include <thread>
 
+#include "search.hpp"
 #include "test.hpp"
 #include "test_tables.hpp"
 
@@ -38,10 +37,10 @@ struct Run {
         : constraints(options.constraints),
           limits{options.seconds, options.memory_bytes, options.n_threads, options.switches},
           control(options.seconds, options.switches),
-          instance(prepare(table.input(options.regularization,
-                                       options.normaliser > 0.0 ? options.normaliser : table.normaliser(),
-                                       options.has_reference),
-                           options.constraints, options.switches)),
+          instance(prepare(
+              table.input(options.regularization, options.normaliser > 0.0 ? options.normaliser : table.normaliser(),
+                          options.has_reference),
+              options.constraints, options.switches)),
           search(std::make_unique<Search>(instance, constraints, limits, control)) {}
 
     void go() { result = search->run(); }
@@ -77,9 +76,10 @@ void follow(const Table& table, const Instance& instance, const Constraints& con
             }
         }
         const double slack = 1e-9 * table.normaliser();
-        const bool keeps = static_cast<std::int64_t>(rows.size()) >= constraints.min_samples_leaf &&
-                           weight >= constraints.min_weight_leaf - slack &&
-                           std::all_of(arms.begin(), arms.end(), [&](int n) { return n >= constraints.min_samples_arm; });
+        const bool keeps =
+            static_cast<std::int64_t>(rows.size()) >= constraints.min_samples_leaf &&
+            weight >= constraints.min_weight_leaf - slack &&
+            std::all_of(arms.begin(), arms.end(), [&](int n) { return n >= constraints.min_samples_arm; });
         followed.keeps_minima = followed.keeps_minima && keeps;
         return;
     }
@@ -232,7 +232,8 @@ TEST(search_leaf_minima) {
         const Table table = draw_small(random, 16, pick(random, 0, 2));
         Options options;
         options.constraints.min_samples_leaf = chance(random, 0.6) ? pick(random, 1, 4) : 1;
-        options.constraints.min_weight_leaf = chance(random, 0.5) ? uniform(random, 0.0, 0.3) * table.normaliser() : 0.0;
+        options.constraints.min_weight_leaf =
+            chance(random, 0.5) ? uniform(random, 0.0, 0.3) * table.normaliser() : 0.0;
         options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, 2) : 0;
         Enumerator enumerator(table, minima_of(options.constraints));
         for (int repeat = 0; repeat < 5; ++repeat) {
@@ -348,8 +349,8 @@ TEST(search_prefix_trees) {
 }
 
 TEST(search_tells_apart_what_32_bits_cannot) {
-    // All weights agree in their first forty bits: the filter sees ties everywhere, and the optimum is decided by what it
-    // rounds away. Sums are whole numbers below 2^53, so enumeration is exact and so must the engine be.
+    // All weights agree in their first forty bits: the filter sees ties everywhere, and the optimum is decided by what
+    // it rounds away. Sums are whole numbers below 2^53, so enumeration is exact and so must the engine be.
     Random random(27);
     for (int n = 0; n < 12; ++n) {
         const Table table = draw_mixed(random, pick(random, 20, 70), 6, 2, Weights::close);
@@ -382,7 +383,8 @@ TEST(search_knows_a_planted_tree) {
     }
     Random random(28);
     for (int i = 0; i < table.n_rows; ++i) {
-        const int label = (table.code(0, i) >= 4 ? 1 : 0) ^ (table.code(1, i) >= 4 ? 1 : 0) ^ (table.code(2, i) >= 4 ? 1 : 0);
+        const int label =
+            (table.code(0, i) >= 4 ? 1 : 0) ^ (table.code(1, i) >= 4 ? 1 : 0) ^ (table.code(2, i) >= 4 ? 1 : 0);
         table.labels.push_back(label);
         table.weights.push_back(draw_weight(random, Weights::lognormal));
         table.costs.push_back(label == 0 ? 0.0 : table.weights.back());
@@ -408,12 +410,17 @@ TEST(search_in_little_memory) {
     Options options;
     options.regularization = 0.002;
     options.constraints.max_depth = 4;
-    for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{100000}}) {
-        options.memory_bytes = bytes;
-        check_optimal(table, enumerator, options);
-    }
-    const Finished run(table, options);
-    CHECK(run.search->statistics().cache_entries <= 100000 / 500);
+    options.memory_bytes = 100000;
+    check_optimal(table, enumerator, options);
+    const Finished little(table, options);
+    CHECK(little.search->statistics().cache_forgotten > 0);
+    CHECK(little.search->statistics().cache_entries <= options.memory_bytes / 256);
+    // Less than the table itself: a tree and a bound, and the reason.
+    options.memory_bytes = 1;
+    describe(text_of(table, options));
+    const Finished none(table, options);
+    CHECK(none.result.status == Status::memory_limit);
+    check_between(table, optimum_of(table, enumerator, options), options, none);
 }
 
 TEST(search_guesses_keep_their_guarantee) {
@@ -509,8 +516,8 @@ TEST(search_stopped_early) {
 
 TEST(search_interrupted_and_watched) {
     Random random(32);
+    int n_stopped = 0;
     for (Stopping& problem : draw_stopping(random)) {
-        int n_stopped = 0;
         for (const int microseconds : {0, 50, 200, 1000, 4000}) {
             Options options = problem.options;
             options.switches = no_triples;
@@ -524,21 +531,25 @@ TEST(search_interrupted_and_watched) {
                     const Amount upper = run.search->upper_now();
                     const double lower = run.instance.to_lower(run.search->lower_now());
                     is_true_all_along = is_true_all_along && lower <= problem.optimum + 1e-9;
-                    is_true_all_along = is_true_all_along &&
-                                        (upper == unreachable || run.instance.to_lower(upper) >= problem.optimum - 1e-9);
+                    is_true_all_along = is_true_all_along && (upper == unreachable ||
+                                                              run.instance.to_lower(upper) >= problem.optimum - 1e-9);
                     std::this_thread::yield();
                 } while (std::chrono::steady_clock::now() < stop);
                 run.control.interrupt();
             });
+            if (microseconds == 0) {
+                run.control.interrupt();  // before the first look: only the lone leaf is known
+            }
             run.go();
             watcher.join();
             CHECK(is_true_all_along);
             check_between(problem.table, problem.optimum, options, run);
             CHECK(run.result.status == Status::optimal || run.result.status == Status::interrupted);
+            CHECK(microseconds > 0 || run.result.status == Status::interrupted);
             n_stopped += run.result.status == Status::interrupted ? 1 : 0;
         }
-        CHECK(n_stopped > 0);
     }
+    CHECK(n_stopped > 4);
 }
 
 TEST(search_same_tree_cost_for_every_thread_count) {
