@@ -157,6 +157,17 @@ def test_labels() -> None:
         SparseTreeClassifier().fit(X, [0.0, 1.0, np.nan, 1.0])
 
 
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_missing_labels(missing: Any) -> None:
+    for y in ([0.0, 1.0, missing, 1.0], np.array(["a", "b", missing, "a"], dtype=object)):
+        with pytest.raises(ValueError, match="y is missing in row 2"):
+            regularization_path(X, y)
+    with pytest.raises(ValueError, match="y holds numbers from 0 to 1"):
+        Problem.from_labels(X, [0, 1, 2, 1], labels=["a", "b"], max_depth=1)
+    with pytest.raises(ValueError, match=r"arms has shape \(2,\)"):
+        Problem.from_labels(X, Y, [0, 1, 1, 1], arms=[0, 1], max_depth=1)
+
+
 def test_costs_and_rewards() -> None:
     with pytest.raises(ValueError, match="costs must not be negative: row 1, label 0"):
         Problem.from_costs(X, [[0, 1], [-1, 0], [1, 0], [1, 0]], max_depth=1)

@@ -102,3 +102,10 @@ def test_a_path_that_a_limit_ended_says_so() -> None:
     path = trace_path(problem, Limits(time_limit=0.01))
     assert not path.is_optimal
     assert path[0].leaves == 1
+
+
+def test_threads_are_named_once() -> None:
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    assert regularization_path(X, y, n_jobs=2).points[-1].loss == regularization_path(X, y, n_threads=2).points[-1].loss
+    with pytest.raises(ValueError, match="n_jobs or n_threads, not both"):
+        regularization_path(X, y, n_jobs=1, n_threads=1)

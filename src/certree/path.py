@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, overload
 
+from joblib import effective_n_jobs
+
 from certree.certify import confirm
 from certree.features import make_features
 from certree.problem import Problem
@@ -97,13 +99,18 @@ def regularization_path(
     categorical_features: Any = "auto",
     time_limit: float | None = None,
     memory_limit: int | None = None,
-    n_threads: int = 1,
+    n_jobs: int | None = None,
+    n_threads: int | None = None,
     verbose: int = 0,
 ) -> RegularizationPath:
     """All optimal trees of a weighted table, over every λ from 0 to infinity.
 
-    The limits hold for each solve; a point whose solve they ended says so in its status.
+    The limits hold for each solve; a point whose solve they ended says so in its status. `n_jobs` counts threads as
+    in scikit-learn (None is one, -1 all); `n_threads` gives their number outright and may stand in its place.
     """
+    if n_jobs is not None and n_threads is not None:
+        raise ValueError("give n_jobs or n_threads, not both")
+    threads = effective_n_jobs(n_jobs) if n_threads is None else n_threads
     features = make_features(X, categorical_features=categorical_features, thresholds=thresholds, binner=bin_numeric)
     problem = Problem.from_labels(
         features,
@@ -115,7 +122,7 @@ def regularization_path(
         min_samples_leaf=min_samples_leaf,
         min_weight_leaf=min_weight_leaf,
     )
-    return trace_path(problem, Limits(time_limit, memory_limit, n_threads), verbose=verbose)
+    return trace_path(problem, Limits(time_limit, memory_limit, threads), verbose=verbose)
 
 
 def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int = 0) -> RegularizationPath:

@@ -82,17 +82,19 @@ class Problem:
         `X` is a table or its Features. With `labels`, `y` holds indices into it. `settings` are λ and the constraints.
         """
         features = _read_features(X)
+        codes: Array = _read_vector("y", y, features.n_rows)
         if labels is None:
-            distinct, codes = np.unique(np.asarray(y), return_inverse=True)
+            # NaN is unlike itself; among objects None marks what is missing too.
+            is_missing = np.asarray((codes != codes) | (codes == None), dtype=bool)  # noqa: E711
+            if is_missing.any():
+                raise ValueError(f"y is missing in row {int(np.argmax(is_missing))}")
+            distinct, codes = np.unique(codes, return_inverse=True)
             labels = distinct.tolist()
-        else:
-            codes = np.asarray(y)
-        if codes.shape != (features.n_rows,):
-            raise ValueError(f"y has shape {codes.shape}, but X has {features.n_rows} rows")
+        elif not (codes.min() >= 0 and codes.max() < len(labels)):
+            raise ValueError(f"y holds numbers from 0 to {len(labels) - 1}, one for each label")
         weights = check_weights(weights, features.n_rows)
-        features, kept, (codes, weights, arms) = _without_zeros(
-            features, weights, codes, weights, settings.pop("arms", None)
-        )
+        arms = _read_vector("arms", settings.pop("arms", None), features.n_rows)
+        features, kept, (codes, weights, arms) = _without_zeros(features, weights, codes, weights, arms)
         return cls(
             features=features,
             labels=tuple(map(plain_value, labels)),
@@ -100,7 +102,7 @@ class Problem:
             y=np.ascontiguousarray(codes, dtype=np.int32),
             normaliser=float(weights.sum()),
             n_rows_given=kept,
-            **_read_arms(arms, features.n_rows),
+            **_read_arms(arms),
             **settings,
         )
 
@@ -119,9 +121,8 @@ class Problem:
         if len(labels) != costs.shape[1]:
             raise ValueError(f"costs has {costs.shape[1]} columns, but there are {len(labels)} labels")
         weights = check_weights(weights, features.n_rows)
-        features, kept, (costs, weights, arms) = _without_zeros(
-            features, weights, costs, weights, settings.pop("arms", None)
-        )
+        arms = _read_vector("arms", settings.pop("arms", None), features.n_rows)
+        features, kept, (costs, weights, arms) = _without_zeros(features, weights, costs, weights, arms)
         return cls(
             features=features,
             labels=tuple(map(plain_value, labels)),
@@ -129,7 +130,7 @@ class Problem:
             costs=np.ascontiguousarray(costs * weights[:, None]),
             normaliser=float(weights.sum()),
             n_rows_given=kept,
-            **_read_arms(arms, features.n_rows),
+            **_read_arms(arms),
             **settings,
         )
 
@@ -290,12 +291,18 @@ def _read_matrix(name: str, given: Any, n_rows: int) -> Array:
     return matrix
 
 
-def _read_arms(arms: Any, n_rows: int) -> dict[str, Any]:
+def _read_vector(name: str, given: Any, n_rows: int) -> Any:
+    if given is None:
+        return None
+    vector = np.asarray(given)
+    if vector.shape != (n_rows,):
+        raise ValueError(f"{name} has shape {vector.shape}, but X has {n_rows} rows")
+    return vector
+
+
+def _read_arms(arms: Array | None) -> dict[str, Any]:
     if arms is None:
         return {}
-    arms = np.asarray(arms)
-    if arms.shape != (n_rows,):
-        raise ValueError(f"arms has shape {arms.shape}, but X has {n_rows} rows")
     distinct, codes = np.unique(arms, return_inverse=True)
     return {"arms": codes.astype(np.int32), "n_arms": len(distinct)}
 
@@ -305,5 +312,5 @@ def _without_zeros(features: Features, weights: Array, *others: Any) -> tuple[Fe
     keep = weights > 0
     if keep.all():
         return features, len(weights), list(others)
-    kept = [None if other is None else np.asarray(other)[keep] for other in others]
+    kept = [None if other is None else other[keep] for other in others]
     return features.take(keep, weights[keep]), len(weights), kept

@@ -77,11 +77,7 @@ def _read_array(source: Any, estimator: object) -> Table:
         matrix = check_array(guess, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
     names = default_names(matrix.shape[1])
     if matrix.dtype.kind in "fiu":
-        block = np.ascontiguousarray(matrix.T, dtype=np.float64)
-        if np.may_share_memory(block, matrix):
-            block = block.view()
-        block.flags.writeable = False
-        columns = tuple(block)
+        columns = tuple(_frozen(np.ascontiguousarray(matrix.T, dtype=np.float64)))
         is_categorical = (False,) * len(columns)
     else:
         pairs = [_read_column(matrix[:, index], name) for index, name in enumerate(names)]
