@@ -118,3 +118,9 @@ def test_features_may_be_made_beforehand(problem: Problem) -> None:
 def test_unknown_switches_are_refused(problem: Problem) -> None:
     with pytest.raises(KeyError, match="warp"):
         solve(problem, switched_off=["warp"])
+
+
+def test_where_nothing_costs_anything_nothing_is_rounded() -> None:
+    solution = solve(Problem.from_costs(X, np.zeros((4, 2)), [1.0, 4.8, 0.2, 1.0], max_depth=1))
+    assert solution.upper == 0
+    assert solution.rounding < 1e-12
