@@ -12,6 +12,8 @@ namespace certree::test {
 
 namespace {
 
+static_assert(sizeof(Kernels) == 10 * sizeof(void (*)()), "a new kernel wants a test in this file");
+
 using Line = std::vector<std::int32_t>;
 
 constexpr std::int64_t most_total = std::int64_t{1} << 30;
@@ -216,6 +218,51 @@ TEST(kernel_add_rows) {
             compare(data, [&](const Kernels& kernels, Data& d) {
                 kernels.add_rows(d.line.data(), d.lines.data(), width, d.rows.data(), d.rows.size());
             });
+        }
+    }
+}
+
+TEST(kernel_add_short_rows) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line line, rows;
+        std::vector<std::int16_t> lines;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(17);
+    for (int n_vectors = 0; n_vectors <= 20; ++n_vectors) {
+        for (const Spread spread : spreads) {
+            const int width = 2 * Kernels::lanes * n_vectors;
+            const int n_lines = pick(random, 1, 12);
+            describe_case("add_short_rows", width, spread);
+            const auto stride = static_cast<std::size_t>(width);
+            Data data{Line(stride + 5, 77), {}, std::vector<std::int16_t>(stride * static_cast<std::size_t>(n_lines))};
+            for (std::size_t t = 0; t < stride; ++t) {
+                // Magnitudes of at most 2^15 − 1 in all: 2^30 is brought down to it.
+                const Line parts = draw_parts(random, static_cast<std::size_t>(n_lines), spread);
+                data.line[t] = pick(random, -(1 << 29), 1 << 29);
+                for (std::size_t r = 0; r < static_cast<std::size_t>(n_lines); ++r) {
+                    const int part = spread == Spread::small ? parts[r] : parts[r] / ((1 << 15) + 2);
+                    data.lines[r * stride + t] = static_cast<std::int16_t>(part);
+                }
+            }
+            for (int r = 0; r < n_lines; ++r) {
+                if (chance(random, 0.7)) {
+                    data.rows.push_back(r);
+                }
+            }
+            const auto add = [&](const Kernels& kernels, Data& d) {
+                kernels.add_short_rows(d.line.data(), d.lines.data(), width, d.rows.data(), d.rows.size());
+            };
+            compare(data, add);
+            // The short lines say what long ones would.
+            const Line wide(data.lines.begin(), data.lines.end());
+            Line expected = data.line;
+            plain_kernels().add_rows(expected.data(), wide.data(), width, data.rows.data(), data.rows.size());
+            add(plain_kernels(), data);
+            CHECK(data.line == expected);
         }
     }
 }
