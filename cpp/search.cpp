@@ -509,6 +509,42 @@ void Search::raise_lower(Amount value) {
     }
 }
 
+// Without limits on leaves two labels are the fast problem: its optimum is a bound, and where it keeps the limits anyway
+// it is the answer. A limit of m leaves is then approached by raising their price. For λ' >= λ and any tree of at most m
+// leaves,
+//   cost + λ · leaves >= (cost + λ' · leaves) − (λ' − λ) · m >= opt(λ') − (λ' − λ) · m;
+// and where an optimum at λ' has exactly m leaves, the two meet and the tree is the answer. Prices are tried at the slope
+// between the best trees known above and below m leaves until nothing new appears. Returns the best bound.
+Amount Search::relax_limits(const RowSet& root) {
+    const Amount most_leaves = constraints_.max_leaves > 0 ? constraints_.max_leaves : instance_.n_rows;
+    const Constraints relaxed = without_leaf_limits(constraints_);
+    Instance priced = instance_;
+    Judged few = judge(instance_, best_tree_);
+    Judged many;
+    Amount lower = 0;
+    while (true) {
+        const bool is_first = many.leaves == 0;
+        if (!is_first) {
+            priced.penalty = (few.cost - many.cost) / (many.leaves - few.leaves);
+        }
+        Search search(priced, relaxed, limits_, control_);
+        const Result answer = search.run();
+        statistics_.subproblems += search.statistics_.subproblems;
+        lower = std::max(lower, answer.lower - (priced.penalty - instance_.penalty) * most_leaves);
+        if (keeps_limits(instance_, constraints_, answer.tree, root)) {
+            offer(answer.tree);
+        }
+        const auto value_of = [&](const auto& tree) { return tree.cost + tree.leaves * priced.penalty; };
+        const bool is_new = is_first || value_of(answer) < std::min(value_of(few), value_of(many));
+        if (answer.status != Status::optimal || lower >= best_value_ || !is_new || answer.leaves == most_leaves || (is_first && answer.leaves < most_leaves)) {
+            return lower;
+        }
+        Judged& end = answer.leaves > most_leaves ? many : few;
+        end.cost = answer.cost;
+        end.leaves = answer.leaves;
+    }
+}
+
 Result Search::run() {
     const RowSet root = all_rows(instance_);
     const Amount penalty = instance_.penalty;
@@ -527,16 +563,8 @@ Result Search::run() {
 
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
     if (!is_done && has_memory && has_relaxation_) {
-        // Lifting the leaf limits leaves the fast problem; where its optimum keeps the limits anyway, that is the answer.
-        const Constraints relaxed = without_leaf_limits(constraints_);
-        Search free(instance_, relaxed, limits_, control_);
-        const Result answer = free.run();
-        known_lower = std::max(known_lower, answer.lower);
-        statistics_.subproblems += free.statistics_.subproblems;
-        if (keeps_limits(instance_, constraints_, answer.tree, root)) {
-            offer(answer.tree);
-            is_done = answer.status == Status::optimal;
-        }
+        known_lower = std::max(known_lower, relax_limits(root));
+        is_done = known_lower >= best_value_;
     }
     // Shallower depths give the deeper ones a tree to beat; a closed form that is quick needs none.
     int first_depth = 1;
