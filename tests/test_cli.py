@@ -100,6 +100,11 @@ class TestFit:
         assert run("fit", path, "--label", "label", "--categorical", "shop", "--class-weight", "balanced") == 0
         assert "shop == 2" in capsys.readouterr().out
 
+    def test_tabs(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with_tabs = write(table.parent, table.read_text(encoding="utf-8").replace(",", "\t"), "table.tsv")
+        assert run("fit", with_tabs, *FIT, "--separator", "tab") == 0
+        assert "0.1064639477 =" in capsys.readouterr().out
+
     def test_a_limit_gives_a_valid_tree_and_its_own_exit_code(
         self, hard: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -174,6 +179,7 @@ class TestFit:
             (["--depth", "deep"], "'deep' is neither a whole number nor 'none'"),
             (["--thresholds", "1.5"], "'1.5' is neither a whole number nor 'all'"),
             (["--memory-limit", "much"], "'much' is not a size"),
+            (["--separator", "::"], "'::' is neither a character nor 'tab'"),
             ([], "--label"),
         ],
     )

@@ -85,7 +85,7 @@ def make_parser() -> argparse.ArgumentParser:
     predict = commands.add_parser("predict", help="predict the rows of a table")
     add_model(predict)
     predict.add_argument("data", type=Path, help="CSV file with the tree's columns; others are ignored")
-    predict.add_argument("--separator", default=",", help="what separates values (default comma)")
+    add_separator(predict)
     predict.add_argument("--probabilities", action="store_true", help="also the share of each label in the row's leaf")
     predict.add_argument("--out", type=Path, metavar="CSV", help="write to this file instead of standard output")
     predict.set_defaults(run=run_predict)
@@ -124,7 +124,11 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", type=Path, help="CSV file with a header line")
     parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
     parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a row's mistake costs")
-    parser.add_argument("--separator", default=",", help="what separates values (default comma)")
+    add_separator(parser)
+
+
+def add_separator(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
 
 
 def add_problem(parser: argparse.ArgumentParser) -> None:
@@ -141,6 +145,13 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all (default 1)")
     parser.add_argument("--progress", action="store_true", help="show a progress bar")
+
+
+def read_separator(text: str) -> str:
+    separator = "\t" if text in ("tab", "\\t") else text
+    if len(separator) != 1 or separator in '"\r\n':
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a character nor 'tab'")
+    return separator
 
 
 def read_depth(text: str) -> int | None:
@@ -170,18 +181,10 @@ def read_bytes(text: str) -> int:
 def run_fit(options: argparse.Namespace) -> int:
     X, y, weights = read_problem(options)
     model = SparseTreeClassifier(
-        options.depth,
-        options.regularization,
-        max_leaves=options.max_leaves,
-        min_samples_leaf=options.min_samples_leaf,
-        min_weight_leaf=options.min_weight_leaf,
-        thresholds=options.thresholds,
+        regularization=options.regularization,
         class_weight=options.class_weight,
-        categorical_features="auto" if options.categorical is None else options.categorical,
-        time_limit=options.time_limit,
-        memory_limit=options.memory_limit,
         n_jobs=options.jobs,
-        verbose=int(options.progress),
+        **read_settings(options),
     )
     with warnings_on_standard_error():
         model.fit(X, y, weights)
@@ -241,21 +244,7 @@ def run_verify(options: argparse.Namespace) -> int:
 def run_path(options: argparse.Namespace) -> int:
     X, y, weights = read_problem(options)
     with warnings_on_standard_error():
-        path = regularization_path(
-            X,
-            y,
-            weights,
-            max_depth=options.depth,
-            max_leaves=options.max_leaves,
-            min_samples_leaf=options.min_samples_leaf,
-            min_weight_leaf=options.min_weight_leaf,
-            thresholds=options.thresholds,
-            categorical_features="auto" if options.categorical is None else options.categorical,
-            time_limit=options.time_limit,
-            memory_limit=options.memory_limit,
-            n_threads=effective_n_jobs(options.jobs),
-            verbose=int(options.progress),
-        )
+        path = regularization_path(X, y, weights, n_threads=effective_n_jobs(options.jobs), **read_settings(options))
     rows = path.to_rows()
     print_path(rows)
     if not path.is_complete:
@@ -348,6 +337,21 @@ def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | Non
     if not names:
         raise ValueError(f"{options.data} has no column besides {', '.join(sorted(left_out - {None}))}")
     return select(table, names), y, weights
+
+
+def read_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What a fit and a path have in common, by its name in the public interface."""
+    return {
+        "max_depth": options.depth,
+        "max_leaves": options.max_leaves,
+        "min_samples_leaf": options.min_samples_leaf,
+        "min_weight_leaf": options.min_weight_leaf,
+        "thresholds": options.thresholds,
+        "categorical_features": "auto" if options.categorical is None else options.categorical,
+        "time_limit": options.time_limit,
+        "memory_limit": options.memory_limit,
+        "verbose": int(options.progress),
+    }
 
 
 def read_labels(table: Table, options: argparse.Namespace) -> Array:
