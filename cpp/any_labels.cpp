@@ -8,7 +8,7 @@ namespace {
 
 constexpr Amount infeasible = -unreachable;
 
-} // namespace
+}  // namespace
 
 // The best leaf and the best stump of one side of a root test, as gains (what is saved, less λ a leaf).
 struct AnyLabels::Side {
@@ -18,8 +18,11 @@ struct AnyLabels::Side {
 };
 
 AnyLabels::AnyLabels(const Instance& instance, const Constraints& constraints)
-    : instance_(instance), constraints_(constraints), n_labels_(static_cast<std::size_t>(instance.n_labels)),
-      n_channels_(n_labels_), has_minimum_(constraints.has_leaf_minimum()) {
+    : instance_(instance),
+      constraints_(constraints),
+      n_labels_(static_cast<std::size_t>(instance.n_labels)),
+      n_channels_(n_labels_),
+      has_minimum_(constraints.has_leaf_minimum()) {
     if (has_minimum_) {
         n_channels_ += 2 + static_cast<std::size_t>(instance.n_arms);
     }
@@ -27,7 +30,8 @@ AnyLabels::AnyLabels(const Instance& instance, const Constraints& constraints)
 
 void AnyLabels::add_row(std::int32_t row, Amount* channels) const {
     const auto r = static_cast<std::size_t>(row);
-    for (auto g = static_cast<std::size_t>(instance_.gain_start[r]); g < static_cast<std::size_t>(instance_.gain_start[r + 1]); ++g) {
+    for (auto g = static_cast<std::size_t>(instance_.gain_start[r]);
+         g < static_cast<std::size_t>(instance_.gain_start[r + 1]); ++g) {
         channels[instance_.gains[g].label] += instance_.gains[g].amount;
     }
     if (has_minimum_) {
@@ -97,22 +101,26 @@ std::int32_t AnyLabels::leaf_label(const RowSet& set) const {
     for (const std::int32_t row : set.rows) {
         add_row(row, channels.data());
     }
-    return static_cast<std::int32_t>(std::max_element(channels.begin(), channels.begin() + static_cast<std::ptrdiff_t>(n_labels_)) - channels.begin());
+    return static_cast<std::int32_t>(
+        std::max_element(channels.begin(), channels.begin() + static_cast<std::ptrdiff_t>(n_labels_)) -
+        channels.begin());
 }
 
 double AnyLabels::pair_operations(const Local& local) const {
     const double n_tests = local.n_tests;
     const double channels = static_cast<double>(n_channels_);
-    return n_tests * n_tests * channels * 4.0 + static_cast<double>(local.n_rows) * static_cast<double>(local.axes.size() * local.axes.size()) * channels;
+    return n_tests * n_tests * channels * 4.0 +
+           static_cast<double>(local.n_rows) * static_cast<double>(local.axes.size() * local.axes.size()) * channels;
 }
 
-void AnyLabels::solve(const RowSet& set, const Local& local, int depth, Outcome& outcome, const Control& control) const {
+void AnyLabels::solve(const RowSet& set, const Local& local, int depth, Outcome& outcome,
+                      const Control& control) const {
     const std::size_t channels = n_channels_;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     const Amount penalty = instance_.penalty;
 
-    // raw[t] holds the rows whose code on the axis of t is exactly t's; a running sum along an ordered axis makes it the
-    // rows on which test t holds.
+    // raw[t] holds the rows whose code on the axis of t is exactly t's; a running sum along an ordered axis makes it
+    // the rows on which test t holds.
     std::vector<Amount> raw(n_tests * channels, 0);
     const auto add_everywhere = [&](std::size_t i) {
         for (const LocalAxis& axis : local.axes) {
@@ -216,7 +224,8 @@ void AnyLabels::solve(const RowSet& set, const Local& local, int depth, Outcome&
                 if (axis.is_categorical) {
                     std::fill(raw.begin(), raw.end(), 0);
                 }
-                for (std::size_t o = start[static_cast<std::size_t>(j)]; o < start[static_cast<std::size_t>(j) + 1]; ++o) {
+                for (std::size_t o = start[static_cast<std::size_t>(j)]; o < start[static_cast<std::size_t>(j) + 1];
+                     ++o) {
                     add_everywhere(order[o]);
                 }
                 make_line(line);
@@ -256,7 +265,8 @@ void AnyLabels::solve(const RowSet& set, const Local& local, int depth, Outcome&
         return make_split(axis.axis, code, make_leaf(leaf_label(split.left)), make_leaf(leaf_label(split.right)));
     };
     const auto build = [&](const Found& entry) -> NodePtr {
-        const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(entry.root)])];
+        const LocalAxis& axis =
+            local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(entry.root)])];
         const std::int32_t code = local.test_code[static_cast<std::size_t>(entry.root)];
         const Split split = split_rows(instance_, set, axis.axis, code);
         return make_split(axis.axis, code, build_side(split.left, axis.is_reversed ? entry.right : entry.left),
@@ -283,4 +293,4 @@ void AnyLabels::solve(const RowSet& set, const Local& local, int depth, Outcome&
     outcome.lower = outcome.best();
 }
 
-} // namespace certree
+}  // namespace certree

@@ -1,8 +1,8 @@
 // Best trees of depth one and two in closed form for any number of labels and any constraint on leaves.
 //
-// For a root test, the sums of every label (and of rows, weights, arms where a minimum asks for them) under every second
-// test form one line; the best child of either side is read off the line. Lines of neighbouring codes differ by the rows
-// of one code, so a whole axis of root tests costs one pass over the rows and one line a test.
+// For a root test, the sums of every label (and of rows, weights, arms where a minimum asks for them) under every
+// second test form one line; the best child of either side is read off the line. Lines of neighbouring codes differ by
+// the rows of one code, so a whole axis of root tests costs one pass over the rows and one line a test.
 #pragma once
 
 #include "control.hpp"
@@ -37,4 +37,4 @@ private:
     bool has_minimum_;
 };
 
-} // namespace certree
+}  // namespace certree

@@ -56,4 +56,4 @@ inline Sides interval(const Sides& below, const Sides& above, Amount between_bel
             std::max(superset(above.right), subset(below.right, between_below_and_t))};
 }
 
-} // namespace certree::bounds
+}  // namespace certree::bounds

@@ -1,4 +1,5 @@
-// What is known of a subproblem, by row set and depth. The engine's only hash table; bounded, so it forgets and never fails.
+// What is known of a subproblem, by row set and depth. The engine's only hash table; bounded, so it forgets and never
+// fails.
 #pragma once
 
 #include <array>
@@ -16,7 +17,7 @@ public:
     struct Known {
         Amount lower = 0;
         Amount relaxed = 0;
-        Amount budget = 0;          // entries below the budget they were solved with are exact
+        Amount budget = 0;  // entries below the budget they were solved with are exact
         std::vector<Amount> value;
         std::vector<NodePtr> tree;
         ClosedRoot closed;
@@ -66,7 +67,8 @@ private:
     };
     struct PlaceHash {
         std::size_t operator()(const Place& place) const {
-            return static_cast<std::size_t>(place.key.low ^ (static_cast<std::uint64_t>(place.depth) * 0x9e3779b97f4a7c15ULL));
+            return static_cast<std::size_t>(place.key.low ^
+                                            (static_cast<std::uint64_t>(place.depth) * 0x9e3779b97f4a7c15ULL));
         }
     };
     struct Shard {
@@ -93,4 +95,4 @@ private:
     std::array<Shard, n_shards> shards_;
 };
 
-} // namespace certree
+}  // namespace certree

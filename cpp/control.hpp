@@ -12,8 +12,10 @@ public:
     using Clock = std::chrono::steady_clock;
 
     explicit Control(double seconds, std::uint32_t switches)
-        : switches_(switches), has_deadline_(seconds < 1e9),
-          deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(has_deadline_ ? seconds : 0.0))) {}
+        : switches_(switches),
+          has_deadline_(seconds < 1e9),
+          deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::duration<double>(has_deadline_ ? seconds : 0.0))) {}
 
     // Asked often: one relaxed load, and the clock where there is a deadline.
     bool should_stop() const {
@@ -40,4 +42,4 @@ private:
     mutable std::atomic<bool> is_late_{false};
 };
 
-} // namespace certree
+}  // namespace certree

@@ -1,10 +1,11 @@
-// The inner loops of the closed forms, chosen once at run time. Every vector kernel has a plain twin; cpp/test_kernels.cpp
-// compares the two bit for bit.
+// The inner loops of the closed forms, chosen once at run time. Every vector kernel has a plain twin;
+// cpp/test_kernels.cpp compares the two bit for bit.
 //
-// A "line" is one 32-bit signed sum a test, tests numbered through all axes, padded with zeros to a multiple of `lanes`.
-// A zero is neutral everywhere: it stands for a test that holds on no row.
+// A "line" is one 32-bit signed sum a test, tests numbered through all axes, padded with zeros to a multiple of
+// `lanes`. A zero is neutral everywhere: it stands for a test that holds on no row.
 //
-// Two tests cut a row set into four quadrants, numbered 0: both hold, 1: only the first, 2: only the second, 3: neither.
+// Two tests cut a row set into four quadrants, numbered 0: both hold, 1: only the first, 2: only the second, 3:
+// neither.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +42,9 @@ struct Kernels {
 
     // x = slab[t] += line[t] (x = line[t] where slab is null); then over all tests t the extremes of x, first[t] − x,
     // second[t] − x, rest_of_first[t] − (second[t] − x) widen those of quadrants 0, 1, 2, 3 at second test j.
-    void (*quadrants)(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
-                      const std::int32_t* rest_of_first, std::int32_t n, const QuadrantExtremes& extremes, std::size_t j);
+    void (*quadrants)(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first,
+                      const std::int32_t* second, const std::int32_t* rest_of_first, std::int32_t n,
+                      const QuadrantExtremes& extremes, std::size_t j);
 
     // Extremes of line[t] (side 0) and total[t] − line[t] (side 1).
     void (*halves)(const std::int32_t* line, const std::int32_t* total, std::int32_t n, Extremes& extremes);
@@ -51,40 +53,44 @@ struct Kernels {
     void (*difference)(const std::int32_t* upper, const std::int32_t* lower, std::int32_t n, Extremes& extremes);
 
     // line += the rows' lines, `width` sums each; width is a multiple of `lanes`.
-    void (*add_rows)(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n);
+    void (*add_rows)(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows,
+                     std::size_t n);
 
     // The same from 16-bit lines, where every sum of the rows fits in 16 bits; width is a multiple of 2 · lanes.
-    void (*add_short_rows)(std::int32_t* line, const std::int16_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n);
+    void (*add_short_rows)(std::int32_t* line, const std::int16_t* lines, std::int32_t width, const std::int32_t* rows,
+                           std::size_t n);
 
     // For each row: line[t] += its amount for all tests t from its code to n_tests − 1. A row enters every test of an
     // ordered axis from its own code on. May touch, without changing, up to `lanes` sums beyond the axis.
-    void (*add_steps)(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows,
-                      std::size_t n);
+    void (*add_steps)(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts,
+                      const std::int32_t* rows, std::size_t n);
 
-    // For one first test (sum a_sum) and second tests j = 0..n−1: the sums of the quadrants are both[j], a_sum − both[j],
-    // b_sum[j] − both[j] and what remains of `all`. Raises the gains of the first test as root, and of each second test
-    // (arrays of n) as root.
-    void (*meet)(std::int32_t n, const std::int32_t* both, const std::int32_t* b_sum, std::int32_t a_sum, std::int32_t all,
-                 const QuadrantExtremes& extremes, RootGains& first, std::int32_t* left_three, std::int32_t* left_four,
-                 std::int32_t* right_three, std::int32_t* right_four);
+    // For one first test (sum a_sum) and second tests j = 0..n−1: the sums of the quadrants are both[j], a_sum −
+    // both[j], b_sum[j] − both[j] and what remains of `all`. Raises the gains of the first test as root, and of each
+    // second test (arrays of n) as root.
+    void (*meet)(std::int32_t n, const std::int32_t* both, const std::int32_t* b_sum, std::int32_t a_sum,
+                 std::int32_t all, const QuadrantExtremes& extremes, RootGains& first, std::int32_t* left_three,
+                 std::int32_t* left_four, std::int32_t* right_three, std::int32_t* right_four);
 
-    // Thresholds of the first test's own axis as stumps. Over those passed so far, run_high/run_low hold the extremes of
-    // both[j] (and, second array, of a_sum − both[j]).
-    // `before`: they lie below the first test and widen quadrants 0 and 1; then the present threshold joins them.
-    void (*own_before)(std::int32_t n, const std::int32_t* both, std::int32_t a_sum, std::int32_t* const run_high[2], std::int32_t* const run_low[2],
-                       const QuadrantExtremes& extremes);
+    // Thresholds of the first test's own axis as stumps. Over those passed so far, run_high/run_low hold the extremes
+    // of both[j] (and, second array, of a_sum − both[j]). `before`: they lie below the first test and widen quadrants 0
+    // and 1; then the present threshold joins them.
+    void (*own_before)(std::int32_t n, const std::int32_t* both, std::int32_t a_sum, std::int32_t* const run_high[2],
+                       std::int32_t* const run_low[2], const QuadrantExtremes& extremes);
     // `after`: the extremes of the thresholds above, taken relative to the present one, widen quadrants 2 and 3.
-    void (*own_after)(std::int32_t n, const std::int32_t* both, std::int32_t a_sum, const std::int32_t* const run_high[2], const std::int32_t* const run_low[2],
+    void (*own_after)(std::int32_t n, const std::int32_t* both, std::int32_t a_sum,
+                      const std::int32_t* const run_high[2], const std::int32_t* const run_low[2],
                       const QuadrantExtremes& extremes);
 
-    // Moves rows from the right side to the left, test by test of a root axis (rows of test i: rows[start[i]..start[i + 1])),
-    // each at its code on the tree's axis (codes from n_codes on have no element), and widens the extremes of every test.
-    void (*walk)(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests, const std::int32_t* codes,
-                 std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes);
+    // Moves rows from the right side to the left, test by test of a root axis (rows of test i: rows[start[i]..start[i +
+    // 1])), each at its code on the tree's axis (codes from n_codes on have no element), and widens the extremes of
+    // every test.
+    void (*walk)(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests,
+                 const std::int32_t* codes, std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes);
 };
 
 const Kernels& plain_kernels();
 const Kernels* avx2_kernels();  // null where this processor or build has none
 const Kernels& choose_kernels(bool is_simd_allowed);
 
-} // namespace certree
+}  // namespace certree

@@ -1,5 +1,5 @@
-// The kernels for x86-64 with AVX2: eight tests at a time, extremes in registers. Compiled with the instructions this file
-// needs and called only where the processor has them.
+// The kernels for x86-64 with AVX2: eight tests at a time, extremes in registers. Compiled with the instructions this
+// file needs and called only where the processor has them.
 #include "kernels.hpp"
 
 #if defined(__AVX2__)
@@ -46,8 +46,9 @@ inline __m128i reduce_four(Vector a, Vector b, Vector c, Vector d, Merge merge) 
 }
 
 template <bool is_sum>
-inline void quadrants_of(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
-                         const std::int32_t* rest_of_first, std::int32_t n, const QuadrantExtremes& extremes, std::size_t j) {
+inline void quadrants_of(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first,
+                         const std::int32_t* second, const std::int32_t* rest_of_first, std::int32_t n,
+                         const QuadrantExtremes& extremes, std::size_t j) {
     Vector high0 = _mm256_set1_epi32(extremes.high[0][j]);
     Vector high1 = _mm256_set1_epi32(extremes.high[1][j]);
     Vector high2 = _mm256_set1_epi32(extremes.high[2][j]);
@@ -74,7 +75,8 @@ inline void quadrants_of(std::int32_t* slab, const std::int32_t* line, const std
         high3 = _mm256_max_epi32(high3, neither);
         low3 = _mm256_min_epi32(low3, neither);
     }
-    const __m128i high = reduce_four(high0, high1, high2, high3, [](Vector x, Vector y) { return _mm256_max_epi32(x, y); });
+    const __m128i high =
+        reduce_four(high0, high1, high2, high3, [](Vector x, Vector y) { return _mm256_max_epi32(x, y); });
     const __m128i low = reduce_four(low0, low1, low2, low3, [](Vector x, Vector y) { return _mm256_min_epi32(x, y); });
     extremes.high[0][j] = _mm_cvtsi128_si32(high);
     extremes.high[1][j] = _mm_extract_epi32(high, 1);
@@ -128,7 +130,8 @@ void difference(const std::int32_t* upper, const std::int32_t* lower, std::int32
 
 // A strip of the line stays in registers while all rows pass.
 template <int n_vectors>
-inline void add_rows_strip(std::int32_t* line, const std::int32_t* lines, std::size_t width, const std::int32_t* rows, std::size_t n) {
+inline void add_rows_strip(std::int32_t* line, const std::int32_t* lines, std::size_t width, const std::int32_t* rows,
+                           std::size_t n) {
     Vector sum[n_vectors];
     for (int v = 0; v < n_vectors; ++v) {
         sum[v] = load(line + 8 * v);
@@ -144,7 +147,8 @@ inline void add_rows_strip(std::int32_t* line, const std::int32_t* lines, std::s
     }
 }
 
-void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n) {
+void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width, const std::int32_t* rows,
+              std::size_t n) {
     const auto stride = static_cast<std::size_t>(width);
     std::int32_t t = 0;
     for (; t + 64 <= width; t += 64) {
@@ -164,7 +168,8 @@ void add_rows(std::int32_t* line, const std::int32_t* lines, std::int32_t width,
 }
 
 template <int n_vectors>
-inline void add_short_strip(std::int32_t* line, const std::int16_t* lines, std::size_t width, const std::int32_t* rows, std::size_t n) {
+inline void add_short_strip(std::int32_t* line, const std::int16_t* lines, std::size_t width, const std::int32_t* rows,
+                            std::size_t n) {
     Vector sum[n_vectors];
     for (int v = 0; v < n_vectors; ++v) {
         sum[v] = _mm256_setzero_si256();
@@ -182,7 +187,8 @@ inline void add_short_strip(std::int32_t* line, const std::int16_t* lines, std::
     }
 }
 
-void add_short_rows(std::int32_t* line, const std::int16_t* lines, std::int32_t width, const std::int32_t* rows, std::size_t n) {
+void add_short_rows(std::int32_t* line, const std::int16_t* lines, std::int32_t width, const std::int32_t* rows,
+                    std::size_t n) {
     const auto stride = static_cast<std::size_t>(width);
     std::int32_t t = 0;
     for (; t + 128 <= width; t += 128) {
@@ -202,7 +208,8 @@ void add_short_rows(std::int32_t* line, const std::int16_t* lines, std::int32_t 
 }
 
 // The last vector adds zero beyond the axis: a masked store would be far slower than writing back what was there.
-void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows, std::size_t n) {
+void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts,
+               const std::int32_t* rows, std::size_t n) {
     const Vector lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     for (std::size_t k = 0; k < n; ++k) {
         const std::int32_t row = rows[k];
@@ -216,15 +223,16 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
     }
 }
 
-} // namespace
+}  // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows, add_short_rows, add_steps, meet, own_before, own_after, walk};
+    static const Kernels kernels{quadrants, halves, difference, add_rows,  add_short_rows,
+                                 add_steps, meet,   own_before, own_after, walk};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }
 
-} // namespace certree
+}  // namespace certree
 
 #else
 
@@ -234,6 +242,6 @@ const Kernels* avx2_kernels() {
     return nullptr;
 }
 
-} // namespace certree
+}  // namespace certree
 
 #endif

@@ -12,9 +12,10 @@ inline std::int32_t stump32(std::int32_t d, std::int32_t high, std::int32_t low)
     return std::max(magnitude32(up), magnitude32(down));
 }
 
-void meet(std::int32_t n, const std::int32_t* __restrict both, const std::int32_t* __restrict b_sum, std::int32_t a_sum, std::int32_t all,
-          const QuadrantExtremes& extremes, RootGains& first, std::int32_t* __restrict left_three, std::int32_t* __restrict left_four,
-          std::int32_t* __restrict right_three, std::int32_t* __restrict right_four) {
+void meet(std::int32_t n, const std::int32_t* __restrict both, const std::int32_t* __restrict b_sum, std::int32_t a_sum,
+          std::int32_t all, const QuadrantExtremes& extremes, RootGains& first, std::int32_t* __restrict left_three,
+          std::int32_t* __restrict left_four, std::int32_t* __restrict right_three,
+          std::int32_t* __restrict right_four) {
     const std::int32_t* __restrict h0 = extremes.high[0];
     const std::int32_t* __restrict h1 = extremes.high[1];
     const std::int32_t* __restrict h2 = extremes.high[2];
@@ -52,8 +53,8 @@ void meet(std::int32_t n, const std::int32_t* __restrict both, const std::int32_
     first = {{a_left_three, a_left_four}, {a_right_three, a_right_four}};
 }
 
-void own_before(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum, std::int32_t* const run_high[2], std::int32_t* const run_low[2],
-                const QuadrantExtremes& extremes) {
+void own_before(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum,
+                std::int32_t* const run_high[2], std::int32_t* const run_low[2], const QuadrantExtremes& extremes) {
     std::int32_t* __restrict h0 = extremes.high[0];
     std::int32_t* __restrict l0 = extremes.low[0];
     std::int32_t* __restrict h1 = extremes.high[1];
@@ -76,8 +77,9 @@ void own_before(std::int32_t n, const std::int32_t* __restrict both, std::int32_
     }
 }
 
-void own_after(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum, const std::int32_t* const run_high[2],
-               const std::int32_t* const run_low[2], const QuadrantExtremes& extremes) {
+void own_after(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum,
+               const std::int32_t* const run_high[2], const std::int32_t* const run_low[2],
+               const QuadrantExtremes& extremes) {
     std::int32_t* __restrict h2 = extremes.high[2];
     std::int32_t* __restrict l2 = extremes.low[2];
     std::int32_t* __restrict h3 = extremes.high[3];
@@ -96,8 +98,8 @@ void own_after(std::int32_t n, const std::int32_t* __restrict both, std::int32_t
     }
 }
 
-void walk(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests, const std::int32_t* codes,
-          std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes) {
+void walk(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests,
+          const std::int32_t* codes, std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes) {
     using Lanes = PrefixTree::Lanes;
     PrefixTree::Node* nodes = tree.nodes.data();
     for (std::int32_t test = 0; test < n_tests; ++test) {
@@ -111,7 +113,8 @@ void walk(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start,
             const auto element = static_cast<std::size_t>(code);
             tree.elements[element] += change;
             std::size_t i = tree.n_blocks + element / PrefixTree::block;
-            PrefixTree::Node here = PrefixTree::sum_block(tree.elements.data() + element / PrefixTree::block * PrefixTree::block);
+            PrefixTree::Node here =
+                PrefixTree::sum_block(tree.elements.data() + element / PrefixTree::block * PrefixTree::block);
             nodes[i] = here;
             // Upwards with this node in registers; which child it is decides who comes first, without a branch.
             for (; i > 1; i /= 2) {

@@ -1,7 +1,7 @@
 // The plain twins: what each kernel means, in the shortest loops that say it.
-#include "kernels.hpp"
-
 #include <algorithm>
+
+#include "kernels.hpp"
 
 namespace certree {
 
@@ -53,7 +53,8 @@ void add_rows(std::int32_t* line, const Amount* lines, std::int32_t width, const
     }
 }
 
-void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts, const std::int32_t* rows, std::size_t n) {
+void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts,
+               const std::int32_t* rows, std::size_t n) {
     for (std::size_t k = 0; k < n; ++k) {
         for (std::int32_t t = codes[rows[k]]; t < n_tests; ++t) {
             line[t] += amounts[rows[k]];
@@ -61,10 +62,12 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
     }
 }
 
-} // namespace
+}  // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows<std::int32_t>, add_rows<std::int16_t>, add_steps, meet, own_before, own_after, walk};
+    static const Kernels kernels{
+        quadrants,  halves,    difference, add_rows<std::int32_t>, add_rows<std::int16_t>, add_steps, meet,
+        own_before, own_after, walk};
     return kernels;
 }
 
@@ -73,4 +76,4 @@ const Kernels& choose_kernels(bool is_simd_allowed) {
     return fast != nullptr ? *fast : plain_kernels();
 }
 
-} // namespace certree
+}  // namespace certree

@@ -27,4 +27,4 @@ struct Outcome {
     Amount best() const { return value.back(); }
 };
 
-} // namespace certree
+}  // namespace certree

@@ -1,8 +1,8 @@
 // The largest and smallest prefix sum of an array under changes of single elements, for two arrays at once.
 //
 // Depth two over thousands of distinct values: as the root threshold moves, rows leave one side and join the other, one
-// element of each side's array changes, and the best stump of both sides is at the top of this tree. A whole axis of root
-// thresholds costs n log n, where a table would cost its number of cells.
+// element of each side's array changes, and the best stump of both sides is at the top of this tree. A whole axis of
+// root thresholds costs n log n, where a table would cost its number of cells.
 //
 // Four lanes: left, −left, right, −right; a minimum is the maximum of the negated lane. The empty prefix counts (zero).
 // Elements stand in blocks that are summed through; a binary tree stands over the blocks.
@@ -28,7 +28,9 @@ struct PrefixTree {
     std::vector<Node> nodes;      // node 1 is the top, block b is node n_blocks + b
 
     explicit PrefixTree(std::int32_t n)
-        : n_blocks(std::bit_ceil((static_cast<std::size_t>(n) + block - 1) / block)), elements(n_blocks * block), nodes(2 * n_blocks) {}
+        : n_blocks(std::bit_ceil((static_cast<std::size_t>(n) + block - 1) / block)),
+          elements(n_blocks * block),
+          nodes(2 * n_blocks) {}
 
     // The left array all zero, the right array as given.
     void reset(const std::vector<std::int32_t>& right) {
@@ -56,4 +58,4 @@ struct PrefixTree {
     }
 };
 
-} // namespace certree
+}  // namespace certree

@@ -32,7 +32,8 @@ Groups group_equal_rows(const Input& input) {
     for (std::size_t a = 0; a < n_axes; ++a) {
         const std::int32_t* codes = input.codes.data() + a * n;
         for (std::size_t i = 0; i < n; ++i) {
-            hash[i] = (hash[i] ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(codes[i]))) * 0x9fb21c651e98df25ULL;
+            hash[i] =
+                (hash[i] ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(codes[i]))) * 0x9fb21c651e98df25ULL;
             hash[i] ^= hash[i] >> 29;
         }
     }
@@ -85,7 +86,8 @@ struct FixedPoint {
 };
 
 // Keeps only the tests of an axis that tell the rows apart in a way no kept test does, and renumbers the codes.
-void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance, bool is_merging) {
+void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance,
+                         bool is_merging) {
     const auto n_input = static_cast<std::size_t>(input.n_rows);
     SetKey all;
     for (const SetKey& key : instance.row_key) {
@@ -97,7 +99,8 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
     std::unordered_set<SetKey, KeyHash> seen;
     // Thousands of thresholds an axis are hardly ever doubled, and comparing them all would cost more than it saves.
     constexpr std::int64_t most_compared = 20000;
-    is_merging = is_merging && std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) <= most_compared;
+    is_merging =
+        is_merging && std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) <= most_compared;
     const std::size_t n_rows = rows.size();
     std::vector<SetKey> key_of_code;
     std::vector<std::int32_t> new_code;
@@ -164,7 +167,7 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
     }
 }
 
-} // namespace
+}  // namespace
 
 Instance prepare(const Input& input, const Constraints& constraints, std::uint32_t switches) {
     const auto n = static_cast<std::size_t>(input.n_rows);
@@ -193,12 +196,14 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
         for (std::size_t i = 0; i < n; ++i) {
             const Amount amount = to_amount(input.weights[i]);
             spent += amount;
-            saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + static_cast<std::size_t>(input.labels[i])] += amount;
+            saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + static_cast<std::size_t>(input.labels[i])] +=
+                amount;
         }
     } else {
         for (std::size_t i = 0; i < n; ++i) {
             for (std::size_t k = 0; k < n_labels; ++k) {
-                saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + k] -= to_amount(input.costs[i * n_labels + k]);
+                saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + k] -=
+                    to_amount(input.costs[i * n_labels + k]);
             }
         }
     }
@@ -238,8 +243,8 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
             kept_groups.push_back(static_cast<std::int32_t>(g));
         }
     }
-    instance.best_label_of_all = static_cast<std::int32_t>(
-        std::max_element(total_saved.begin(), total_saved.end()) - total_saved.begin());
+    instance.best_label_of_all =
+        static_cast<std::int32_t>(std::max_element(total_saved.begin(), total_saved.end()) - total_saved.begin());
 
     instance.n_rows = static_cast<std::int32_t>(kept_groups.size());
     std::vector<std::int32_t> rows(kept_groups.size());
@@ -278,7 +283,8 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
             instance.count[r] += 1;
             instance.weight[r] += to_weight(input.weights[i]);
             if (instance.n_arms > 0) {
-                instance.arm_count[r * static_cast<std::size_t>(instance.n_arms) + static_cast<std::size_t>(input.arms[i])] += 1;
+                instance.arm_count[r * static_cast<std::size_t>(instance.n_arms) +
+                                   static_cast<std::size_t>(input.arms[i])] += 1;
             }
         }
         // A minimum above the total weight admits no leaf but the forced lone one; the clamp keeps it representable.
@@ -299,9 +305,10 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
 }
 
 std::size_t Instance::bytes() const {
-    std::size_t sum = gain_start.size() * sizeof(std::int32_t) + gains.size() * sizeof(Gain) + row_key.size() * sizeof(SetKey) +
-                      (worst.size() + balance.size() + count.size() + weight.size() + reference.size()) * sizeof(Amount) +
-                      arm_count.size() * sizeof(std::int32_t);
+    std::size_t sum =
+        gain_start.size() * sizeof(std::int32_t) + gains.size() * sizeof(Gain) + row_key.size() * sizeof(SetKey) +
+        (worst.size() + balance.size() + count.size() + weight.size() + reference.size()) * sizeof(Amount) +
+        arm_count.size() * sizeof(std::int32_t);
     for (const Axis& axis : axes) {
         sum += (axis.codes.size() + axis.original_code.size()) * sizeof(std::int32_t);
     }
@@ -348,7 +355,9 @@ void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, 
             }
         }
         for (std::size_t i = 0; i < n; ++i) {
-            codes[i] = std::isnan(values[i]) ? -1 : code[static_cast<std::size_t>(static_cast<std::int64_t>(values[i]) - first)];
+            codes[i] = std::isnan(values[i])
+                           ? -1
+                           : code[static_cast<std::size_t>(static_cast<std::int64_t>(values[i]) - first)];
         }
         return;
     }
@@ -373,4 +382,4 @@ void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, 
     }
 }
 
-} // namespace certree
+}  // namespace certree

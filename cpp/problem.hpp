@@ -1,5 +1,6 @@
-// The instance: what the caller gave, prepared once a fit. Equal rows are merged, each row's unavoidable cost is moved to
-// an offset, amounts become integers, and tests that equal another test (or its complement) on these rows are dropped.
+// The instance: what the caller gave, prepared once a fit. Equal rows are merged, each row's unavoidable cost is moved
+// to an offset, amounts become integers, and tests that equal another test (or its complement) on these rows are
+// dropped.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace certree {
 
-// What the caller hands over; nothing is copied until preparation. Axis-major codes: axis a of row i is codes[a * n + i].
+// What the caller hands over; nothing is copied until preparation. Axis-major codes: axis a of row i is codes[a * n +
+// i].
 struct Input {
     std::int32_t n_rows = 0;
     std::int32_t n_labels = 0;
@@ -20,8 +22,8 @@ struct Input {
     std::span<const std::int32_t> labels;       // classification: cost = weight where the label differs; or
     std::span<const double> costs;              // n × K, row-major
     std::span<const double> weights;
-    std::span<const std::int32_t> arms;         // may be empty
-    std::span<const double> reference_costs;    // may be empty
+    std::span<const std::int32_t> arms;       // may be empty
+    std::span<const double> reference_costs;  // may be empty
     double normaliser = 1.0;
     double regularization = 0.0;
     std::int32_t n_arms = 0;
@@ -29,8 +31,8 @@ struct Input {
 
 // What a tree must keep to.
 struct Constraints {
-    int max_depth = -1;   // -1: limited by the penalty only
-    int max_leaves = 0;   // 0: any
+    int max_depth = -1;  // -1: limited by the penalty only
+    int max_leaves = 0;  // 0: any
     std::int64_t min_samples_leaf = 1;
     double min_weight_leaf = 0.0;
     std::int64_t min_samples_arm = 0;
@@ -54,7 +56,7 @@ struct Gain {
 };
 
 struct Instance {
-    std::int32_t n_rows = 0;    // merged rows that take part in the search
+    std::int32_t n_rows = 0;  // merged rows that take part in the search
     std::int32_t n_labels = 0;
     std::vector<Axis> axes;
     std::int64_t n_tests = 0;
@@ -77,9 +79,9 @@ struct Instance {
 
     Amount penalty = 0;
     Amount min_weight_leaf = 0;
-    Amount offset = 0;          // cost that no tree can avoid
-    double unit = 1.0;          // one unit of cost in units of R
-    double penalty_value = 0.0; // λ as given, for reporting
+    Amount offset = 0;             // cost that no tree can avoid
+    double unit = 1.0;             // one unit of cost in units of R
+    double penalty_value = 0.0;    // λ as given, for reporting
     double rounding_a_tree = 0.0;  // bound on the rounding of a tree's cost, in units of R
     double rounding_a_leaf = 0.0;  // and of its penalty, for each leaf
     std::int32_t best_label_of_all = 0;
@@ -96,4 +98,4 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
 // Sorted distinct values and the code of each value among them; a NaN gets code -1.
 void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct);
 
-} // namespace certree
+}  // namespace certree

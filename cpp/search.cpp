@@ -1,5 +1,5 @@
-// The recursion. A subproblem is answered, in this order, by its leaf, by memory, by a closed form, or by looking at root
-// tests one at a time, best bound first, each look narrowing the bounds of its neighbours.
+// The recursion. A subproblem is answered, in this order, by its leaf, by memory, by a closed form, or by looking at
+// root tests one at a time, best bound first, each look narrowing the bounds of its neighbours.
 #include "search.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Constraints without_leaf_limits(Constraints constraints) {
     return constraints;
 }
 
-} // namespace
+}  // namespace
 
 // A run of thresholds of one axis that are still to be looked at, between two that were (or the ends).
 struct Search::Interval {
@@ -73,7 +73,8 @@ struct Search::Frontier {
     Amount guess = -unreachable;  // with guesses: a tree at most this dear is good enough
     Amount shallower = 0;
     bool was_stopped = false;
-    std::vector<std::vector<Amount>> mass;  // by local axis: D of the rows up to (ordered) or at (categorical) each test
+    std::vector<std::vector<Amount>>
+        mass;  // by local axis: D of the rows up to (ordered) or at (categorical) each test
 
     struct Seen {
         std::vector<std::uint64_t> rows;
@@ -101,7 +102,11 @@ struct Search::Frontier {
 };
 
 Search::Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control)
-    : instance_(instance), spare_bytes_(spare_bytes(instance, limits)), constraints_(constraints), limits_(limits), control_(control),
+    : instance_(instance),
+      spare_bytes_(spare_bytes(instance, limits)),
+      constraints_(constraints),
+      limits_(limits),
+      control_(control),
       any_labels_(instance_, constraints_),
       two_labels_(instance_, control, spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
       cache_(cache_bytes(spare_bytes_, control)),
@@ -224,13 +229,15 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
         }
     }
     if (is_remembered && !control_.should_stop()) {
-        cache_.store(set.key, depth, {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
+        cache_.store(set.key, depth,
+                     {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
     }
     return outcome;
 }
 
 // Looks at root tests until none can beat what is known. Work is shared between threads at the root only.
-void Search::expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower, Outcome& outcome) {
+void Search::expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower,
+                    Outcome& outcome) {
     statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
     Frontier frontier;
     frontier.outcome = &outcome;
@@ -509,12 +516,12 @@ void Search::raise_lower(Amount value) {
     }
 }
 
-// Without limits on leaves two labels are the fast problem: its optimum is a bound, and where it keeps the limits anyway
-// it is the answer. A limit of m leaves is then approached by raising their price. For λ' >= λ and any tree of at most m
-// leaves,
+// Without limits on leaves two labels are the fast problem: its optimum is a bound, and where it keeps the limits
+// anyway it is the answer. A limit of m leaves is then approached by raising their price. For λ' >= λ and any tree of
+// at most m leaves,
 //   cost + λ · leaves >= (cost + λ' · leaves) − (λ' − λ) · m >= opt(λ') − (λ' − λ) · m;
-// and where an optimum at λ' has exactly m leaves, the two meet and the tree is the answer. Prices are tried at the slope
-// between the best trees known above and below m leaves until nothing new appears. Returns the best bound.
+// and where an optimum at λ' has exactly m leaves, the two meet and the tree is the answer. Prices are tried at the
+// slope between the best trees known above and below m leaves until nothing new appears. Returns the best bound.
 Amount Search::relax_limits(const RowSet& root) {
     const Amount most_leaves = constraints_.max_leaves > 0 ? constraints_.max_leaves : instance_.n_rows;
     const Constraints relaxed = without_leaf_limits(constraints_);
@@ -536,7 +543,8 @@ Amount Search::relax_limits(const RowSet& root) {
         }
         const auto value_of = [&](const auto& tree) { return tree.cost + tree.leaves * priced.penalty; };
         const bool is_new = is_first || value_of(answer) < std::min(value_of(few), value_of(many));
-        if (answer.status != Status::optimal || lower >= best_value_ || !is_new || answer.leaves == most_leaves || (is_first && answer.leaves < most_leaves)) {
+        if (answer.status != Status::optimal || lower >= best_value_ || !is_new || answer.leaves == most_leaves ||
+            (is_first && answer.leaves < most_leaves)) {
             return lower;
         }
         Judged& end = answer.leaves > most_leaves ? many : few;
@@ -572,7 +580,8 @@ Result Search::run() {
         first_depth = most_depth;
     } else if (is_two_labels_ && most_depth >= 2) {
         constexpr double quick_seconds = 0.02;
-        const bool is_quick = most_depth >= 3 && !control_.is_off(no_triples) && two_labels_.triple_seconds(Local(instance_, root)) < quick_seconds;
+        const bool is_quick = most_depth >= 3 && !control_.is_off(no_triples) &&
+                              two_labels_.triple_seconds(Local(instance_, root)) < quick_seconds;
         first_depth = is_quick ? 3 : 2;
     }
     for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
@@ -595,7 +604,9 @@ Result Search::run() {
     const Amount value = judged.cost + static_cast<Amount>(judged.leaves) * penalty;
     result.lower = std::min(value, is_done || known_lower >= value ? value : known_lower);
     if (!is_done && known_lower < value) {
-        result.status = !has_memory ? Status::memory_limit : control_.is_late() ? Status::time_limit : Status::interrupted;
+        result.status = !has_memory          ? Status::memory_limit
+                        : control_.is_late() ? Status::time_limit
+                                             : Status::interrupted;
     }
     if (!instance_.reference.empty()) {
         result.status = result.status == Status::optimal ? Status::guessed : result.status;
@@ -607,14 +618,16 @@ Result Search::run() {
 
 namespace {
 
-void judge_rows(const Instance& instance, const Node& node, const std::vector<std::int32_t>& rows, int depth, Judged& judged) {
+void judge_rows(const Instance& instance, const Node& node, const std::vector<std::int32_t>& rows, int depth,
+                Judged& judged) {
     judged.depth = std::max(judged.depth, depth);
     if (node.is_leaf()) {
         ++judged.leaves;
         for (const std::int32_t row : rows) {
             const auto r = static_cast<std::size_t>(row);
             Amount cost = instance.worst[r];
-            for (auto g = static_cast<std::size_t>(instance.gain_start[r]); g < static_cast<std::size_t>(instance.gain_start[r + 1]); ++g) {
+            for (auto g = static_cast<std::size_t>(instance.gain_start[r]);
+                 g < static_cast<std::size_t>(instance.gain_start[r + 1]); ++g) {
                 if (instance.gains[g].label == node.label) {
                     cost -= instance.gains[g].amount;
                 }
@@ -634,7 +647,7 @@ void judge_rows(const Instance& instance, const Node& node, const std::vector<st
     judge_rows(instance, *node.right, right, depth + 1, judged);
 }
 
-} // namespace
+}  // namespace
 
 Judged judge(const Instance& instance, const NodePtr& tree) {
     std::vector<std::int32_t> rows(static_cast<std::size_t>(instance.n_rows));
@@ -674,7 +687,8 @@ int count_leaves(const Node& node) {
 bool keeps_minimum(const Instance& instance, const Constraints& constraints, const Node& node, const RowSet& set) {
     if (!node.is_leaf()) {
         const Split split = split_rows(instance, set, node.axis, node.code);
-        return keeps_minimum(instance, constraints, *node.left, split.left) && keeps_minimum(instance, constraints, *node.right, split.right);
+        return keeps_minimum(instance, constraints, *node.left, split.left) &&
+               keeps_minimum(instance, constraints, *node.right, split.right);
     }
     Amount weight = 0;
     std::vector<std::int64_t> arms(static_cast<std::size_t>(instance.n_arms), 0);
@@ -688,7 +702,7 @@ bool keeps_minimum(const Instance& instance, const Constraints& constraints, con
            std::all_of(arms.begin(), arms.end(), [&](std::int64_t n) { return n >= constraints.min_samples_arm; });
 }
 
-} // namespace
+}  // namespace
 
 bool keeps_limits(const Instance& instance, const Constraints& constraints, const NodePtr& tree, const RowSet& root) {
     if (tree->is_leaf()) {
@@ -700,4 +714,4 @@ bool keeps_limits(const Instance& instance, const Constraints& constraints, cons
     return !constraints.has_leaf_minimum() || keeps_minimum(instance, constraints, *tree, root);
 }
 
-} // namespace certree
+}  // namespace certree

@@ -36,9 +36,9 @@ enum class Status { optimal, guessed, time_limit, memory_limit, interrupted };
 
 struct Result {
     NodePtr tree;
-    Amount cost = 0;       // without λ and offset
+    Amount cost = 0;  // without λ and offset
     int leaves = 1;
-    Amount lower = 0;      // with λ, without offset
+    Amount lower = 0;  // with λ, without offset
     Status status = Status::optimal;
 };
 
@@ -59,7 +59,8 @@ private:
     struct Frontier;
 
     Outcome solve(const RowSet& set, int depth, Amount budget, bool is_root);
-    void expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower, Outcome& outcome);
+    void expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower,
+                Outcome& outcome);
     void probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier);
     void combine(const RowSet& left, const RowSet& right, const Outcome& l, const Outcome& r, std::int32_t axis,
                  std::int32_t code, Frontier& frontier, bool is_root);
@@ -78,9 +79,9 @@ private:
     AnyLabels any_labels_;
     TwoLabels two_labels_;
     Cache cache_;
-    bool is_two_labels_;    // two labels and nothing but depth and λ to keep to
-    bool has_relaxation_;   // two labels under a leaf minimum or a leaf limit: lifting it gives cheap bounds
-    bool is_bounded_;       // Monotone, Difference and Interval hold as they stand
+    bool is_two_labels_;   // two labels and nothing but depth and λ to keep to
+    bool has_relaxation_;  // two labels under a leaf minimum or a leaf limit: lifting it gives cheap bounds
+    bool is_bounded_;      // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;
     NodePtr best_tree_;
     Amount best_value_ = unreachable;
@@ -104,4 +105,4 @@ bool keeps_limits(const Instance& instance, const Constraints& constraints, cons
 // The same tree without splits that change nothing (both children the same label, or one side without rows).
 NodePtr simplify(const Instance& instance, const NodePtr& tree, const RowSet& set);
 
-} // namespace certree
+}  // namespace certree

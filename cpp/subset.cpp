@@ -161,4 +161,4 @@ NodePtr make_split(std::int32_t axis, std::int32_t code, NodePtr left, NodePtr r
     return node;
 }
 
-} // namespace certree
+}  // namespace certree

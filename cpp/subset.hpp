@@ -25,7 +25,7 @@ RowSet all_rows(const Instance& instance);
 // Ordered codes run so that the last one is the more frequent end: rows with the last code satisfy no test, so closed
 // forms never touch them. On an axis turned round for that, a test holds where the instance's test fails.
 struct LocalAxis {
-    std::int32_t axis = 0;        // in the instance
+    std::int32_t axis = 0;  // in the instance
     std::int32_t n_codes = 0;
     std::int32_t n_tests = 0;
     std::int32_t first_test = 0;  // tests of all axes are numbered through
@@ -76,4 +76,4 @@ std::size_t count_nodes(const Node& node);
 NodePtr make_leaf(std::int32_t label);
 NodePtr make_split(std::int32_t axis, std::int32_t code, NodePtr left, NodePtr right);
 
-} // namespace certree
+}  // namespace certree

@@ -24,7 +24,7 @@ Amount magnitude(Amount x) {
 
 constexpr std::int32_t most_small_total = 1 << 30;
 
-} // namespace
+}  // namespace
 
 // The rows' balances on a 32-bit grid of 2^shift.
 struct TwoLabels::Amounts {
@@ -50,7 +50,8 @@ struct TwoLabels::Amounts {
         small.reserve(set.rows.size());
         const Amount half = is_exact ? 0 : Amount{1} << (shift - 1);
         for (const std::int32_t row : set.rows) {
-            small.push_back(static_cast<std::int32_t>((instance.balance[static_cast<std::size_t>(row)] + half) >> shift));
+            small.push_back(
+                static_cast<std::int32_t>((instance.balance[static_cast<std::size_t>(row)] + half) >> shift));
         }
     }
 };
@@ -133,7 +134,8 @@ public:
     }
 
     // scratch is zero before and after.
-    void add(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout, std::int32_t* scratch) const {
+    void add(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout,
+             std::int32_t* scratch) const {
         if (n == 0) {
             return;
         }
@@ -145,7 +147,8 @@ public:
                 continue;
             }
             const LocalAxis& axis = local_.axes[c];
-            if (is_many && (!has_steps_ || static_cast<std::int64_t>(n) * (axis.n_tests / 12 + 3) > static_cast<std::int64_t>(n) + 2 * axis.n_tests)) {
+            if (is_many && (!has_steps_ || static_cast<std::int64_t>(n) * (axis.n_tests / 12 + 3) >
+                                               static_cast<std::int64_t>(n) + 2 * axis.n_tests)) {
                 for (std::size_t k = 0; k < n; ++k) {
                     scratch[axis.codes[rows[k]]] += amounts_[static_cast<std::size_t>(rows[k])];
                 }
@@ -182,7 +185,9 @@ public:
     }
 
     // Kernels may touch up to two vectors beyond the padded tests.
-    static std::size_t line_size(const Layout& layout) { return static_cast<std::size_t>(layout.size + 2 * Kernels::lanes); }
+    static std::size_t line_size(const Layout& layout) {
+        return static_cast<std::size_t>(layout.size + 2 * Kernels::lanes);
+    }
 
 private:
     template <class Lines>
@@ -211,16 +216,19 @@ private:
     std::vector<std::int16_t> short_single_;
 };
 
-// By axis, the rows on which some test may hold, in the order of their codes. Rows with the last code of an ordered axis
-// are left out: they never join a side.
+// By axis, the rows on which some test may hold, in the order of their codes. Rows with the last code of an ordered
+// axis are left out: they never join a side.
 struct ActiveRows {
     struct Codes {
         std::vector<std::int32_t> rows;
         std::vector<std::int32_t> start;  // of each test's code in rows
 
-        const std::int32_t* begin(std::int32_t test) const { return rows.data() + start[static_cast<std::size_t>(test)]; }
+        const std::int32_t* begin(std::int32_t test) const {
+            return rows.data() + start[static_cast<std::size_t>(test)];
+        }
         std::size_t size(std::int32_t test) const {
-            return static_cast<std::size_t>(start[static_cast<std::size_t>(test) + 1] - start[static_cast<std::size_t>(test)]);
+            return static_cast<std::size_t>(start[static_cast<std::size_t>(test) + 1] -
+                                            start[static_cast<std::size_t>(test)]);
         }
     };
     std::vector<Codes> axes;
@@ -257,7 +265,7 @@ struct ActiveRows {
     }
 };
 
-} // namespace
+}  // namespace
 
 // For every pair of tests, the signed sum of the rows on which both hold.
 struct TwoLabels::PairTable {
@@ -268,7 +276,9 @@ struct TwoLabels::PairTable {
     std::int32_t all = 0;
 
     explicit PairTable(const Local& local)
-        : layout(local, -1, -1), stride(LineBuilder::line_size(layout)), cells(stride * static_cast<std::size_t>(local.n_tests)) {}
+        : layout(local, -1, -1),
+          stride(LineBuilder::line_size(layout)),
+          cells(stride * static_cast<std::size_t>(local.n_tests)) {}
     std::int32_t* row(std::int32_t test) { return cells.data() + stride * static_cast<std::size_t>(test); }
     const std::int32_t* row(std::int32_t test) const { return cells.data() + stride * static_cast<std::size_t>(test); }
 };
@@ -284,7 +294,10 @@ struct TwoLabels::Prepared {
 };
 
 TwoLabels::TwoLabels(const Instance& instance, const Control& control, std::size_t table_bytes)
-    : instance_(instance), control_(control), kernels_(choose_kernels(!control.is_off(no_simd))), table_bytes_(table_bytes) {}
+    : instance_(instance),
+      control_(control),
+      kernels_(choose_kernels(!control.is_off(no_simd))),
+      table_bytes_(table_bytes) {}
 
 // Depth one, in 64 bits.
 Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t& test) const {
@@ -345,8 +358,12 @@ void TwoLabels::pair_gains(const Local& local, const Prepared& prepared, Gains& 
         if (control_.is_off(no_tables)) {
             return true;
         }
-        const double line = static_cast<double>(root.n_tests) * axis.n_tests * 0.4 + std::min<double>(n_rows * (axis.n_tests / 14.0 + 3.0), n_rows + 1.5 * root.n_tests * axis.n_tests);
-        const double tree = (root.is_categorical ? static_cast<double>(root.n_tests) * axis.n_tests * 8.0 : axis.n_tests * 8.0) + n_rows * 4.0 * std::log2(axis.n_tests + 1.0);
+        const double line =
+            static_cast<double>(root.n_tests) * axis.n_tests * 0.4 +
+            std::min<double>(n_rows * (axis.n_tests / 14.0 + 3.0), n_rows + 1.5 * root.n_tests * axis.n_tests);
+        const double tree =
+            (root.is_categorical ? static_cast<double>(root.n_tests) * axis.n_tests * 8.0 : axis.n_tests * 8.0) +
+            n_rows * 4.0 * std::log2(axis.n_tests + 1.0);
         return tree < line;
     };
     std::vector<std::unique_ptr<PrefixTree>> trees(local.axes.size());
@@ -389,7 +406,8 @@ void TwoLabels::pair_gains(const Local& local, const Prepared& prepared, Gains& 
                 // Sides of an ordered root axis grow from test to test; those of a category start anew.
                 PrefixTree& tree = reset_tree(c);
                 const std::int32_t n_tests = root.is_categorical ? 1 : root.n_tests;
-                kernels_.walk(tree, active.rows.data(), active.start.data() + test, n_tests, axis.codes, axis.n_tests, amounts.small.data(), extremes.data() + test);
+                kernels_.walk(tree, active.rows.data(), active.start.data() + test, n_tests, axis.codes, axis.n_tests,
+                              amounts.small.data(), extremes.data() + test);
                 if (!root.is_categorical) {
                     break;
                 }
@@ -400,7 +418,8 @@ void TwoLabels::pair_gains(const Local& local, const Prepared& prepared, Gains& 
         line_total.assign(LineBuilder::line_size(layout), 0);
         for (std::size_t c = 0; c < local.axes.size(); ++c) {
             if (layout.offset[c] >= 0) {
-                std::copy_n(total.data() + local.axes[c].first_test, local.axes[c].n_tests, line_total.data() + layout.offset[c]);
+                std::copy_n(total.data() + local.axes[c].first_test, local.axes[c].n_tests,
+                            line_total.data() + layout.offset[c]);
             }
         }
         for (std::int32_t test = 0; test < root.n_tests; ++test) {
@@ -465,11 +484,12 @@ struct TripleWork {
     Layout compact;
 };
 
-} // namespace
+}  // namespace
 
-// Depth three: for every pair of tests the best leaf or stump in each of the four quadrants; a side of a root test is then
-// the best pair of its quadrants. Each pair of axes is one task; quadrants serve both of its tests as root.
-void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) const {
+// Depth three: for every pair of tests the best leaf or stump in each of the four quadrants; a side of a root test is
+// then the best pair of its quadrants. Each pair of axes is one task; quadrants serve both of its tests as root.
+void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains,
+                             int n_threads) const {
     const LineBuilder& builder = prepared.builder;
     const Gains shallow = gains;
     const auto n_axes = static_cast<std::int32_t>(local.axes.size());
@@ -496,8 +516,10 @@ void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const
             for (std::int32_t j = i + 1; j < axis.n_tests; ++j) {
                 const auto tj = static_cast<std::size_t>(axis.first_test + j);
                 Extremes extremes;
-                // A side of a root test made of a part already known (leaf, stump) and a part seen here for the first time.
-                const auto join = [](std::vector<std::int32_t>* side, std::size_t root, std::int32_t leaf, std::int32_t stump, std::int32_t new_leaf, std::int32_t new_stump) {
+                // A side of a root test made of a part already known (leaf, stump) and a part seen here for the first
+                // time.
+                const auto join = [](std::vector<std::int32_t>* side, std::size_t root, std::int32_t leaf,
+                                     std::int32_t stump, std::int32_t new_leaf, std::int32_t new_stump) {
                     raise(side[2][root], std::max(stump + new_leaf, leaf + new_stump));
                     raise(side[3][root], stump + new_stump);
                 };
@@ -536,8 +558,8 @@ void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const
         const auto pairs_of = [&](std::int32_t i) { return table.row(axis_a.first_test + i) + axis_b.first_test; };
         const std::int32_t* b_sum = table.total.data() + axis_b.first_test;
         const QuadrantExtremes extremes = work.quadrants.reset(n_second);
-        // Stumps on the pair's own ordered axes come from the pair table by running extremes. Those of axis a above each
-        // threshold are laid down in advance, from the last threshold to the first.
+        // Stumps on the pair's own ordered axes come from the pair table by running extremes. Those of axis a above
+        // each threshold are laid down in advance, from the last threshold to the first.
         const bool has_own_a = is_compact && is_step(a);
         const bool has_own_b = is_compact && is_step(b);
         const QuadrantExtremes below = work.below.reset(has_own_a ? n_second : 0);
@@ -658,18 +680,22 @@ void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const
                     std::fill(work.line.begin(), work.line.end(), 0);
                 }
                 const std::int32_t from = at_row;
-                while (at_row < work.start[static_cast<std::size_t>(i)] && axis_b.codes[work.rows[static_cast<std::size_t>(at_row)]] == j) {
+                while (at_row < work.start[static_cast<std::size_t>(i)] &&
+                       axis_b.codes[work.rows[static_cast<std::size_t>(at_row)]] == j) {
                     ++at_row;
                 }
-                builder.add(work.line.data(), work.rows.data() + from, static_cast<std::size_t>(at_row - from), layout, work.scratch.data());
-                const std::int32_t* second = is_compact ? work.second.data() + stride * static_cast<std::size_t>(j) : table.row(axis_b.first_test + j);
-                kernels_.quadrants(is_sum ? work.slab.data() + stride * static_cast<std::size_t>(j) : nullptr, work.line.data(), first, second,
-                                   work.rest.data(), layout.size, extremes, static_cast<std::size_t>(j));
+                builder.add(work.line.data(), work.rows.data() + from, static_cast<std::size_t>(at_row - from), layout,
+                            work.scratch.data());
+                const std::int32_t* second = is_compact ? work.second.data() + stride * static_cast<std::size_t>(j)
+                                                        : table.row(axis_b.first_test + j);
+                kernels_.quadrants(is_sum ? work.slab.data() + stride * static_cast<std::size_t>(j) : nullptr,
+                                   work.line.data(), first, second, work.rest.data(), layout.size, extremes,
+                                   static_cast<std::size_t>(j));
             }
             RootGains root{{mine.left[2][ti], mine.left[3][ti]}, {mine.right[2][ti], mine.right[3][ti]}};
             const auto tb = static_cast<std::size_t>(axis_b.first_test);
-            kernels_.meet(n_b, pairs_of(i), b_sum, a_sum, table.all, extremes, root, mine.left[2].data() + tb, mine.left[3].data() + tb,
-                          mine.right[2].data() + tb, mine.right[3].data() + tb);
+            kernels_.meet(n_b, pairs_of(i), b_sum, a_sum, table.all, extremes, root, mine.left[2].data() + tb,
+                          mine.left[3].data() + tb, mine.right[2].data() + tb, mine.right[3].data() + tb);
             mine.left[2][ti] = root.left.three;
             mine.left[3][ti] = root.left.four;
             mine.right[2][ti] = root.right.three;
@@ -717,12 +743,14 @@ void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const
             }
             std::fill_n(work.line.begin(), n, 0);
             builder.add(work.line.data(), work.rows.data(), work.rows.size(), table.layout, work.scratch.data());
-            kernels_.quadrants(nullptr, work.line.data(), first, table.row(ta + 1 + j), work.rest.data(), n, extremes, static_cast<std::size_t>(j));
+            kernels_.quadrants(nullptr, work.line.data(), first, table.row(ta + 1 + j), work.rest.data(), n, extremes,
+                               static_cast<std::size_t>(j));
         }
         const auto ti = static_cast<std::size_t>(ta);
         RootGains root{{mine.left[2][ti], mine.left[3][ti]}, {mine.right[2][ti], mine.right[3][ti]}};
-        kernels_.meet(n_b, first + ta + 1, table.total.data() + ta + 1, table.total[ti], table.all, extremes, root, mine.left[2].data() + ta + 1,
-                      mine.left[3].data() + ta + 1, mine.right[2].data() + ta + 1, mine.right[3].data() + ta + 1);
+        kernels_.meet(n_b, first + ta + 1, table.total.data() + ta + 1, table.total[ti], table.all, extremes, root,
+                      mine.left[2].data() + ta + 1, mine.left[3].data() + ta + 1, mine.right[2].data() + ta + 1,
+                      mine.right[3].data() + ta + 1);
         mine.left[2][ti] = root.left.three;
         mine.left[3][ti] = root.left.four;
         mine.right[2][ti] = root.right.three;
@@ -760,7 +788,8 @@ void TwoLabels::triple_gains(const Local& local, const Prepared& prepared, const
                 own_axis(tasks[t].a, mine);
             } else {
                 // The axis with fewer tests outside: what is done once for each of its tests is done less often.
-                const bool is_in_order = local.axes[static_cast<std::size_t>(tasks[t].a)].n_tests <= local.axes[static_cast<std::size_t>(tasks[t].b)].n_tests;
+                const bool is_in_order = local.axes[static_cast<std::size_t>(tasks[t].a)].n_tests <=
+                                         local.axes[static_cast<std::size_t>(tasks[t].b)].n_tests;
                 two_axes(is_in_order ? tasks[t].a : tasks[t].b, is_in_order ? tasks[t].b : tasks[t].a, mine, work);
             }
         }
@@ -787,7 +816,8 @@ double triple_cycles(const Local& local) {
     for (const LocalAxis& axis : local.axes) {
         squares += static_cast<double>(axis.n_tests) * axis.n_tests;
     }
-    return 0.5 * (n_tests * n_tests - squares) * (n_tests * 0.8 + 40.0) + 0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
+    return 0.5 * (n_tests * n_tests - squares) * (n_tests * 0.8 + 40.0) +
+           0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
 }
 
 double pair_cycles(const Local& local) {
@@ -808,7 +838,7 @@ std::size_t triple_bytes(const Local& local) {
 
 constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;
 
-} // namespace
+}  // namespace
 
 bool TwoLabels::triples_pay(const Local& local) const {
     if (triple_bytes(local) > std::min(most_triple_bytes, table_bytes_)) {
@@ -816,7 +846,8 @@ bool TwoLabels::triples_pay(const Local& local) const {
     }
     // The alternative: closed forms of depth two on both sides of those root tests that intervals cannot rule out.
     constexpr double share_looked_at = 0.4;
-    return control_.is_off(no_cost_model) || triple_cycles(local) < share_looked_at * local.n_tests * pair_cycles(local);
+    return control_.is_off(no_cost_model) ||
+           triple_cycles(local) < share_looked_at * local.n_tests * pair_cycles(local);
 }
 
 double TwoLabels::triple_seconds(const Local& local) const {
@@ -824,7 +855,8 @@ double TwoLabels::triple_seconds(const Local& local) const {
 }
 
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.
-TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int depth, Amount budget, int n_threads) const {
+TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int depth, Amount budget,
+                                   int n_threads) const {
     const Amount penalty = instance_.penalty;
     const Amount leaf_gain = magnitude(set.balance) - 2 * penalty;
     const auto to_cost = [&](Amount gain) { return (set.worst - gain) >> 1; };
@@ -951,4 +983,4 @@ NodePtr TwoLabels::extract(const RowSet& set, int depth) const {
     return tree_of(set, depth, solve(set, Local(instance_, set), depth, unreachable));
 }
 
-} // namespace certree
+}  // namespace certree

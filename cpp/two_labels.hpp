@@ -1,8 +1,8 @@
 // Best trees of depth at most three in closed form for two labels, where nothing but depth and λ limits a tree.
 //
-// With two labels the cost of a leaf on rows Q is (D(Q) − |d(Q)|) / 2, d the signed sum of the rows' balances. So a tree
-// is judged by its gain G = Σ |d(leaf)| − 2λ · leaves: cost = (D(S) − G) / 2, and one signed sum a cell is all that is
-// needed, whatever the weights. The best stump in Q needs only the largest and the smallest d over all tests:
+// With two labels the cost of a leaf on rows Q is (D(Q) − |d(Q)|) / 2, d the signed sum of the rows' balances. So a
+// tree is judged by its gain G = Σ |d(leaf)| − 2λ · leaves: cost = (D(S) − G) / 2, and one signed sum a cell is all
+// that is needed, whatever the weights. The best stump in Q needs only the largest and the smallest d over all tests:
 //     |x| + |y − x| = max(|y|, |2x − y|),   x = d(Q and test), y = d(Q),
 // which is largest at an extreme x. Closed forms therefore keep running maxima and minima, nothing else.
 //
@@ -23,11 +23,11 @@ public:
     TwoLabels(const Instance& instance, const Control& control, std::size_t table_bytes);
 
     struct Answer {
-        Amount lower = 0;             // no tree costs less
-        Amount value = unreachable;   // the optimum, where it is below the budget
-        std::int32_t axis = -1;       // root test of an optimal tree, −1: a leaf
+        Amount lower = 0;            // no tree costs less
+        Amount value = unreachable;  // the optimum, where it is below the budget
+        std::int32_t axis = -1;      // root test of an optimal tree, −1: a leaf
         std::int32_t code = 0;
-        NodePtr tree;                 // an optimal tree, where finding the value found one; else to be extracted
+        NodePtr tree;  // an optimal tree, where finding the value found one; else to be extracted
     };
     // depth 1, 2 or 3.
     Answer solve(const RowSet& set, const Local& local, int depth, Amount budget, int n_threads = 1) const;
@@ -40,7 +40,9 @@ public:
     bool triples_pay(const Local& local) const;
     double triple_seconds(const Local& local) const;  // a rough forecast
 
-    Amount leaf_value(const RowSet& set) const { return (set.worst - (set.balance < 0 ? -set.balance : set.balance)) / 2 + instance_.penalty; }
+    Amount leaf_value(const RowSet& set) const {
+        return (set.worst - (set.balance < 0 ? -set.balance : set.balance)) / 2 + instance_.penalty;
+    }
     static std::int32_t leaf_label(const RowSet& set) { return set.balance >= 0 ? 0 : 1; }
 
 private:
@@ -52,7 +54,8 @@ private:
     NodePtr tree_of(const RowSet& set, int depth, const Answer& answer) const;
     Amount best_stump(const RowSet& set, const Local& local, std::int32_t& test) const;
     void pair_gains(const Local& local, const Prepared& prepared, Gains& gains, PairTable* table) const;
-    void triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) const;
+    void triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains,
+                      int n_threads) const;
 
     const Instance& instance_;
     const Control& control_;
@@ -60,4 +63,4 @@ private:
     std::size_t table_bytes_;
 };
 
-} // namespace certree
+}  // namespace certree

@@ -9,7 +9,8 @@ namespace certree {
 // Costs are integers inside the engine (fixed point): sums are exact, associative, and the same for every thread count.
 using Amount = std::int64_t;
 
-// Larger than any cost the engine can meet (preparation keeps every total below 2^56), small enough to be added to itself.
+// Larger than any cost the engine can meet (preparation keeps every total below 2^56), small enough to be added to
+// itself.
 inline constexpr Amount unreachable = std::numeric_limits<Amount>::max() / 8;
 
 // The identity of a set of rows: the sum, modulo 2^128, of one random number a row. Incremental under splits and
@@ -37,20 +38,20 @@ struct SetKey {
 
 // Every bound, cache and kernel can be switched off; the optimum must not change. Tests do so one at a time.
 enum Switch : std::uint32_t {
-    no_interval = 1U << 0,     // bounds between neighbouring thresholds
-    no_similarity = 1U << 1,   // bounds between any two row sets
-    no_cache = 1U << 2,        // memory of solved subproblems
-    no_leaf_bound = 1U << 3,   // "a split costs at least two penalties"
-    no_triples = 1U << 4,      // depth three in closed form
-    no_prefix_trees = 1U << 5, // depth two over many distinct values
-    no_tables = 1U << 6,       // depth two by tables (prefix trees instead)
-    no_simd = 1U << 7,         // vector kernels
-    no_half_width = 1U << 8,   // filter with 32-bit amounts before exact 64-bit ones
-    no_test_merging = 1U << 9, // dropping tests that equal another test
-    no_deepening = 1U << 10,   // solving shallower depths first
-    no_relaxation = 1U << 11,  // trying without the leaf limits first
-    no_steps = 1U << 12,       // adding rows to a line as steps
-    no_cost_model = 1U << 13,  // weighing closed forms: every one is used wherever it can be
+    no_interval = 1U << 0,      // bounds between neighbouring thresholds
+    no_similarity = 1U << 1,    // bounds between any two row sets
+    no_cache = 1U << 2,         // memory of solved subproblems
+    no_leaf_bound = 1U << 3,    // "a split costs at least two penalties"
+    no_triples = 1U << 4,       // depth three in closed form
+    no_prefix_trees = 1U << 5,  // depth two over many distinct values
+    no_tables = 1U << 6,        // depth two by tables (prefix trees instead)
+    no_simd = 1U << 7,          // vector kernels
+    no_half_width = 1U << 8,    // filter with 32-bit amounts before exact 64-bit ones
+    no_test_merging = 1U << 9,  // dropping tests that equal another test
+    no_deepening = 1U << 10,    // solving shallower depths first
+    no_relaxation = 1U << 11,   // trying without the leaf limits first
+    no_steps = 1U << 12,        // adding rows to a line as steps
+    no_cost_model = 1U << 13,   // weighing closed forms: every one is used wherever it can be
 };
 
-} // namespace certree
+}  // namespace certree
