@@ -167,3 +167,18 @@ def test_public_names_exist() -> None:
     for name in certree.__all__:
         assert getattr(certree, name) is not None
     assert sorted(set(certree.__all__)) == sorted(certree.__all__)
+
+
+def test_the_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert lines
+    exec(lines.group(1), {})
+    assert "optimal" in capsys.readouterr().out
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    documents = (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md"))
+    for document in documents:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8")):
+            if not target.startswith("https://"):
+                assert (document.parent / target).exists(), f"{document.relative_to(ROOT)} points to {target}"
