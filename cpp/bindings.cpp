@@ -243,7 +243,7 @@ NB_MODULE(_engine, m) {
     switches["prefix_trees"] = static_cast<std::uint32_t>(no_prefix_trees);
     switches["tables"] = static_cast<std::uint32_t>(no_tables);
     switches["simd"] = static_cast<std::uint32_t>(no_simd);
-    switches["half_width"] = static_cast<std::uint32_t>(no_half_width);
+    switches["fine_grid"] = static_cast<std::uint32_t>(no_fine_grid);
     switches["test_merging"] = static_cast<std::uint32_t>(no_test_merging);
     switches["deepening"] = static_cast<std::uint32_t>(no_deepening);
     switches["relaxation"] = static_cast<std::uint32_t>(no_relaxation);

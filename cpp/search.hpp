@@ -8,6 +8,7 @@
 #include "any_labels.hpp"
 #include "cache.hpp"
 #include "control.hpp"
+#include "judge.hpp"
 #include "two_labels.hpp"
 
 namespace certree {
@@ -90,19 +91,5 @@ private:
     std::mutex best_mutex_;
     Amount beyond_ = unreachable;  // no tree deeper than the depth at hand costs less
 };
-
-// Cost (without λ) and leaves of a tree on all rows of an instance.
-struct Judged {
-    Amount cost = 0;
-    int leaves = 0;
-    int depth = 0;
-};
-Judged judge(const Instance& instance, const NodePtr& tree);
-
-// Whether a tree keeps the limits on the number and the size of leaves. A lone leaf always does.
-bool keeps_limits(const Instance& instance, const Constraints& constraints, const NodePtr& tree, const RowSet& root);
-
-// The same tree without splits that change nothing (both children the same label, or one side without rows).
-NodePtr simplify(const Instance& instance, const NodePtr& tree, const RowSet& set);
 
 }  // namespace certree

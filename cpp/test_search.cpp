@@ -249,15 +249,15 @@ TEST(search_leaf_minima) {
 TEST(search_every_switch) {
     Random random(23);
     constexpr std::uint32_t last = no_cost_model;
-    for (int n = 0; n < 8; ++n) {
+    for (int n = 0; n < 6; ++n) {
         const int n_labels = n % 2 == 0 ? 2 : pick(random, 3, 4);
-        const Table table = draw_mixed(random, pick(random, 25, 60), 8, n_labels, all_weights[n % 4]);
+        const Table table = draw_mixed(random, pick(random, 25, 45), 6, n_labels, all_weights[n % 4]);
         Constraints minimum;
         minimum.min_samples_leaf = 3;
         Enumerator free(table);
         Enumerator bound(table, minima_of(minimum));
         for (const int depth : {2, 3, 4}) {
-            if (depth == 4 && n >= 4) {
+            if (depth == 4 && n >= 2) {
                 continue;
             }
             for (std::uint32_t off = 0; off <= last; off = off == 0 ? 1 : off << 1) {
@@ -287,7 +287,7 @@ TEST(search_triples_on_mixed_axes) {
     for (const Weights weights : {Weights::unit, Weights::lognormal, Weights::heavy}) {
         const Table table = draw_mixed(random, 160, 14, 2, weights);
         Enumerator enumerator(table);
-        for (const std::uint32_t off : {0U, 0U + no_simd, 0U + no_steps, 0U + no_half_width, 0U + no_triples}) {
+        for (const std::uint32_t off : {0U, 0U + no_simd, 0U + no_steps, 0U + no_fine_grid, 0U + no_triples}) {
             for (const double regularization : {0.0, 0.005}) {
                 Options options;
                 options.regularization = regularization;
@@ -428,7 +428,7 @@ TEST(search_guesses_keep_their_guarantee) {
     Random random(30);
     int n_guessed_better = 0;
     for (int n = 0; n < 120; ++n) {
-        Table table = n % 4 == 0 ? draw_mixed(random, pick(random, 25, 50), 7, pick(random, 2, 3), all_weights[n % 3])
+        Table table = n % 6 == 0 ? draw_mixed(random, pick(random, 20, 40), 5, pick(random, 2, 3), all_weights[n % 3])
                                  : draw_small(random, 16);
         const double share_wrong = uniform(random, 0.0, 0.6);
         for (int i = 0; i < table.n_rows; ++i) {

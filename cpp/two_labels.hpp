@@ -46,16 +46,8 @@ public:
     static std::int32_t leaf_label(const RowSet& set) { return set.balance >= 0 ? 0 : 1; }
 
 private:
-    struct Amounts;
-    struct Gains;
-    struct PairTable;
-    struct Prepared;
-
     NodePtr tree_of(const RowSet& set, int depth, const Answer& answer) const;
     Amount best_stump(const RowSet& set, const Local& local, std::int32_t& test) const;
-    void pair_gains(const Local& local, const Prepared& prepared, Gains& gains, PairTable* table) const;
-    void triple_gains(const Local& local, const Prepared& prepared, const PairTable& table, Gains& gains,
-                      int n_threads) const;
 
     const Instance& instance_;
     const Control& control_;
