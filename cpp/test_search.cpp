@@ -336,7 +336,8 @@ TEST(search_prefix_trees) {
         recipe.categorical = {0, 0, 1, 0};
         const Table table = make_table(random, recipe);
         Enumerator enumerator(table);
-        for (const std::uint32_t off : {0U, 0U + no_tables, no_tables | no_simd, 0U + no_prefix_trees}) {
+        for (const std::uint32_t off :
+             {0U, 0U + no_tables, no_tables | no_simd, 0U + no_prefix_trees, no_tables | no_fine_grid}) {
             for (const double regularization : {0.0, 0.002}) {
                 Options options;
                 options.regularization = regularization;
@@ -355,7 +356,7 @@ TEST(search_tells_apart_what_32_bits_cannot) {
     for (int n = 0; n < 12; ++n) {
         const Table table = draw_mixed(random, pick(random, 20, 70), 6, 2, Weights::close);
         Enumerator enumerator(table);
-        for (const std::uint32_t off : {0U, 0U + no_cost_model, no_cost_model | no_tables, 0U + no_triples}) {
+        for (const std::uint32_t off : {0U, 0U + no_cost_model, no_cost_model | no_fine_grid, 0U + no_triples}) {
             Options options;
             options.constraints.max_depth = pick(random, 2, 3);
             options.regularization = pick(random, 0, 2) * 0x1p38;
