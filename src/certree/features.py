@@ -10,6 +10,7 @@ An axis is a column of codes 0..size-1 with its tests. Ordered: "code <= b". Cat
     numeric, some missing      two ordered axes: missing before all values, and after them
     boolean, two categories    one ordered axis of two codes
     categorical                one categorical axis; missing is a category of its own
+    categorical, some chosen   an ordered axis of two codes for each chosen category: it, and all the others
 
 At prediction a category that training did not see satisfies no "==" test, and a missing value where training saw none
 satisfies no test at all: both go right.
@@ -17,21 +18,26 @@ satisfies no test at all: both go right.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certree.table import Table, read_table
-from certree.tree import Column, plain_value
+from certree.tree import Column, Test, Value, plain_value
 
 Array = NDArray[Any]
 Binner = Callable[[Array], tuple[Array, Array]]
 """float64 values → int32 codes in value order (-1 for NaN), and the distinct values in that order."""
 
-View = Literal["values", "missing first", "missing last", "equals"]
+Cuts = Sequence[Sequence[Value | None]]
+"""For each column what its tests may ask: thresholds of a numeric column, categories of another one; None is missing.
+A numeric column with missing values that has any cut is also asked whether the value is missing."""
+
+View = Literal["values", "missing first", "missing last", "equals", "one category"]
 LARGEST_INDEX = int(np.iinfo(np.int32).max)
 
 
@@ -72,6 +78,8 @@ class Axis:
     """float64; for each threshold the largest value below it. Empty for categories."""
     above: Array = field(default_factory=lambda: np.empty(0))
     """float64; for each threshold the smallest value above it."""
+    category: int = -1
+    """Of the view "one category": which one."""
 
     @property
     def thresholds(self) -> Array:
@@ -85,7 +93,9 @@ class Axis:
     def test(self, code: int, column: Column) -> ColumnTest:
         """The column test that is "code <= code" on an ordered axis, "code == code" on a categorical one."""
         if column.kind != "numeric":
-            if column.kind == "boolean" and not column.has_missing:
+            if self.view == "one category":
+                code = self.category
+            elif column.kind == "boolean" and not column.has_missing:
                 return ColumnTest(self.column, category=1, is_swapped=code == 0)
             if code == len(column.categories):
                 return ColumnTest(self.column, missing_left=True)
@@ -112,7 +122,7 @@ class Features:
     axes: tuple[Axis, ...]
     codes: Array
     categorical_features: tuple[bool, ...]
-    thresholds: str | int
+    thresholds: str | int | Cuts
     binner: Binner
 
     @property
@@ -127,6 +137,17 @@ class Features:
     def test(self, axis: int, code: int) -> ColumnTest:
         """The column test of an axis test."""
         return self.axes[axis].test(code, self.columns[self.axes[axis].column])
+
+    def question(self, axis: int, code: int) -> Test:
+        """An axis test in words and values; where the two sides are swapped, it asks the opposite."""
+        test = self.test(axis, code)
+        column = self.columns[test.column]
+        return Test(
+            column,
+            threshold=None if np.isnan(test.threshold) else test.threshold,
+            category=None if test.category < 0 else column.categories[test.category],
+            missing_left=test.missing_left,
+        )
 
     def take(self, rows: Array, weights: Array | None = None) -> Features:
         """The features of some rows alone, as though the others had never been there."""
@@ -149,32 +170,34 @@ def make_features(
     X: Any,
     *,
     categorical_features: Any = "auto",
-    thresholds: str | int = "all",
+    thresholds: str | int | Cuts = "all",
     weights: Array | None = None,
     binner: Binner = bin_numeric,
 ) -> Features:
     """Columns and axes of a table.
 
     `categorical_features` is "auto" (strings, booleans and what the frame calls categorical), a mask, or a sequence of
-    column numbers or names that are categorical besides. `thresholds` is "all" or the largest number a numeric column
-    may have; these are then quantiles by `weights`.
+    column numbers or names that are categorical besides. `thresholds` is "all", the largest number a numeric column
+    may have (these are then quantiles by `weights`), or for each column the very cuts that its tests may ask.
     """
     table = read_table(X)
     if table.n_rows > LARGEST_INDEX or table.n_columns > LARGEST_INDEX:
         raise ValueError(
             f"X has {table.n_rows} rows and {table.n_columns} columns; an index holds at most {LARGEST_INDEX}"
         )
-    if thresholds != "all" if isinstance(thresholds, str) else thresholds < 1:
-        raise ValueError(f'thresholds must be "all" or an integer of at least 1, not {thresholds!r}')
+    thresholds = _read_thresholds(thresholds, table)
     mask = read_categorical_features(categorical_features, table)
     columns: list[Column] = []
     axes: list[Axis] = []
     codes: list[Array] = []
     for index, (name, values) in enumerate(zip(table.names, table.columns, strict=True)):
+        own = thresholds if isinstance(thresholds, (str, int)) else thresholds[index]
         if mask[index] or values.dtype != np.float64:
             column, new_axes, new_codes = _read_categories(index, name, values)
+            if not isinstance(own, (str, int)):
+                new_axes, new_codes = _choose_categories(column, new_axes, new_codes, own)
         else:
-            column, new_axes, new_codes = _read_numbers(index, name, values, thresholds, weights, binner)
+            column, new_axes, new_codes = _read_numbers(index, name, values, own, weights, binner)
         columns.append(column)
         axes += new_axes
         codes += new_codes
@@ -183,6 +206,18 @@ def make_features(
         row[:] = axis_codes
     matrix.flags.writeable = False
     return Features(table, tuple(columns), tuple(axes), matrix, mask, thresholds, binner)
+
+
+def _read_thresholds(thresholds: Any, table: Table) -> str | int | Cuts:
+    if isinstance(thresholds, str) and thresholds == "all":
+        return "all"
+    if isinstance(thresholds, Integral) and int(thresholds) >= 1:
+        return int(thresholds)
+    if isinstance(thresholds, (str, Integral)):
+        raise ValueError(f'thresholds must be "all" or an integer of at least 1, not {thresholds!r}')
+    if len(thresholds) != table.n_columns:
+        raise ValueError(f"thresholds has cuts for {len(thresholds)} columns, but X has {table.n_columns}")
+    return tuple(map(tuple, thresholds))
 
 
 def read_categorical_features(categorical_features: Any, table: Table) -> tuple[bool, ...]:
@@ -225,7 +260,12 @@ def separate(lower: Any, upper: Any) -> Array:
 
 
 def _read_numbers(
-    index: int, name: str, values: Array, thresholds: str | int, weights: Array | None, binner: Binner
+    index: int,
+    name: str,
+    values: Array,
+    thresholds: str | int | Sequence[Value | None],
+    weights: Array | None,
+    binner: Binner,
 ) -> tuple[Column, list[Axis], list[Array]]:
     codes, distinct = binner(values)
     if len(distinct) and (np.isinf(distinct[0]) or np.isinf(distinct[-1])):
@@ -234,8 +274,14 @@ def _read_numbers(
     has_missing = bool(codes.min() < 0)
     column = Column(name, "numeric", (), has_missing)
     below, above = distinct[:-1], distinct[1:]
-    if not isinstance(thresholds, str) and len(below) > thresholds:
+    cuts: Array | None = None
+    if not isinstance(thresholds, (str, int)):
+        if not thresholds:
+            return column, [], []
+        cuts = _given_cuts(thresholds, distinct)
+    elif not isinstance(thresholds, str) and len(below) > thresholds:
         cuts = _quantile_cuts(codes, len(distinct), thresholds, weights)
+    if cuts is not None:
         bins = np.searchsorted(cuts, np.arange(len(distinct))).astype(np.int32)
         codes = np.where(codes < 0, np.int32(-1), bins[codes])
         below, above = distinct[cuts], distinct[cuts + 1]
@@ -250,6 +296,13 @@ def _read_numbers(
     last_codes = np.where(codes < 0, np.int32(n_bins), codes)
     last = Axis(index, "missing last", n_bins + 1, below, above)
     return column, [first, last], [first_codes, last_codes]
+
+
+def _given_cuts(thresholds: Sequence[Value | None], distinct: Array) -> Array:
+    """The codes after which to cut: thresholds that no two values lie on either side of are no tests here."""
+    given = np.array([threshold for threshold in thresholds if threshold is not None], dtype=np.float64)
+    cuts = np.unique(np.searchsorted(distinct, given, side="right") - 1)
+    return cuts[(cuts >= 0) & (cuts < len(distinct) - 1)]
 
 
 def _quantile_cuts(codes: Array, n_distinct: int, n_thresholds: int, weights: Array | None) -> Array:
@@ -290,6 +343,22 @@ def _read_categories(index: int, name: str, values: Array) -> tuple[Column, list
     # Two codes: "== first" is "<= first", and ordered axes are the cheaper ones.
     axis = Axis(index, "values" if size <= 2 else "equals", size)
     return column, *_only_if_useful(axis, codes)
+
+
+def _choose_categories(
+    column: Column, axes: list[Axis], codes: list[Array], chosen: Sequence[Value | None]
+) -> tuple[list[Axis], list[Array]]:
+    """The tests of some categories alone."""
+    if not axes or not chosen:
+        return [], []
+    if axes[0].size == 2:
+        return axes, codes  # one test, whichever of its two sides was chosen
+    places: dict[Value | None, int] = {category: code for code, category in enumerate(column.categories)}
+    if column.has_missing:
+        places[None] = len(column.categories)
+    picked = sorted({places[category] for category in chosen if category in places})
+    new = [Axis(axes[0].column, "one category", 2, category=code) for code in picked]
+    return new, [(codes[0] != code).astype(np.int32) for code in picked]
 
 
 def _sorted_categories(seen: dict[Any, Any]) -> list[Any]:

@@ -55,6 +55,17 @@ class Column:
     has_missing: bool = False
     """Whether training saw missing values here."""
 
+    def read(self, values: Array) -> Array:
+        """Values of this column in the sort that its tests compare, or an error that names what differs."""
+        if self.kind == "numeric" and values.dtype != np.float64:
+            try:
+                values = values.astype(np.float64)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"column {self.name!r} is numeric, but holds {_first_text(values)!r}") from error
+        if values.dtype == np.float64 and np.isinf(values).any():
+            raise ValueError(f"column {self.name!r} holds an infinite value (row {int(np.argmax(np.isinf(values)))})")
+        return values
+
 
 @dataclass(frozen=True)
 class Test:
@@ -92,6 +103,18 @@ class Test:
         if self.column.kind == "boolean":
             return f"{name} is {'' if holds else 'not '}{str(self.category).lower()}"
         return f"{name} {'==' if holds else '!='} {self.category!r}"
+
+    def holds(self, values: Array) -> Array:
+        """Whether the test holds, for each value that `Column.read` gave."""
+        if self.threshold is not None:
+            holds = values <= self.threshold
+            return holds | np.isnan(values) if self.missing_left else holds
+        if self.category is not None:
+            if isinstance(self.category, str) and values.dtype != object:
+                return np.zeros(len(values), dtype=bool)  # no number is a word
+            return np.asarray(values == self.category, dtype=bool)
+        # NaN and None: the float is unlike itself, the object is None.
+        return np.isnan(values) if values.dtype == np.float64 else np.asarray(values == None, dtype=bool)  # noqa: E711
 
 
 def format_number(number: float, digits: int | None = None) -> str:
@@ -258,13 +281,13 @@ class Tree:
     def apply(self, X: Any) -> Array:
         """The leaf (node number) that each row reaches."""
         table = self.read(X)
-        values = {index: self._values(table, index) for index in set(self.column.tolist()) - {-1}}
+        values = {index: self.columns[index].read(table.columns[index]) for index in set(self.column.tolist()) - {-1}}
         # From the last node to the first, so that a node finds both sides done. Every test looks at whole columns:
         # sparse trees have few nodes, and gathering the rows of each would cost more.
         reached: list[Any] = list(range(self.n_nodes))
         for node in range(self.n_nodes - 1, -1, -1):
             if self.column[node] >= 0:
-                holds = self._holds(node, values[int(self.column[node])])
+                holds = self.test(node).holds(values[int(self.column[node])])
                 reached[node] = np.where(holds, reached[self.left[node]], reached[self.right[node]])
         return np.full(table.n_rows, reached[0], dtype=np.int32)
 
@@ -293,29 +316,6 @@ class Tree:
         if table.n_columns != len(self.columns):
             raise ValueError(f"X has {table.n_columns} columns, but the tree has {len(self.columns)}")
         return table
-
-    def _values(self, table: Table, index: int) -> Array:
-        column, values = self.columns[index], table.columns[index]
-        if column.kind == "numeric" and values.dtype != np.float64:
-            try:
-                values = values.astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"column {column.name!r} is numeric, but holds {_first_text(values)!r}") from error
-        if values.dtype == np.float64 and np.isinf(values).any():
-            raise ValueError(f"column {column.name!r} holds an infinite value (row {int(np.argmax(np.isinf(values)))})")
-        return values
-
-    def _holds(self, node: int, values: Array) -> Array:
-        test = self.test(node)
-        if test.threshold is not None:
-            holds = values <= test.threshold
-            return holds | np.isnan(values) if test.missing_left else holds
-        if test.category is not None:
-            if isinstance(test.category, str) and values.dtype != object:
-                return np.zeros(len(values), dtype=bool)  # no number is a word
-            return np.asarray(values == test.category, dtype=bool)
-        # NaN and None: the float is unlike itself, the object is None.
-        return np.isnan(values) if values.dtype == np.float64 else np.asarray(values == None, dtype=bool)  # noqa: E711
 
     # Plain data -----------------------------------------------------------------------------------------------------
 
