@@ -171,6 +171,38 @@ class Problem:
                 return False
         return len(self.features.axes) > 0 and (self.min_weight_leaf == 0 or self.weights.sum() >= self.min_weight_leaf)
 
+    def equal_rows(self) -> Array:
+        """For each row the number of its group: rows that no test of this problem tells apart share one."""
+        codes = np.ascontiguousarray(self.features.codes.T)
+        if codes.shape[1] == 0:
+            return np.zeros(self.n_rows, dtype=np.int64)
+        # A row as one opaque value: comparing bytes sorts far faster than comparing columns.
+        whole = codes.view(np.dtype((np.void, codes.dtype.itemsize * codes.shape[1]))).ravel()
+        return np.asarray(np.unique(whole, return_inverse=True)[1])
+
+    def group_costs(self) -> Array:
+        """float64, groups of equal rows × labels; what each label costs all rows of a group."""
+        groups, n_labels = self.equal_rows(), len(self.labels)
+        n_groups = int(groups.max()) + 1
+        if self.costs is not None:
+            return np.stack([np.bincount(groups, column, minlength=n_groups) for column in self.costs.T], axis=1)
+        assert self.y is not None
+        cells = np.bincount(groups * n_labels + self.y, self.weights, minlength=n_groups * n_labels)
+        # Summing the other labels, not subtracting this one, keeps small amounts exact beside large ones.
+        return np.asarray(cells.reshape(n_groups, n_labels) @ (1.0 - np.eye(n_labels)))
+
+    def floor(self) -> float:
+        """What no tree can be below, known without a search.
+
+        A lone leaf costs what it costs; any other tree has at least two leaves, and gives one label to rows that no
+        test tells apart.
+        """
+        costs = self.group_costs()
+        lone = costs.sum(axis=0).min() / self.normaliser + self.regularization
+        split = costs.min(axis=1).sum() / self.normaliser + 2 * self.regularization
+        least = min(lone, split) if self.has_room_to_split else lone
+        return float(least * (1 - np.finfo(float).eps * (self.n_rows + 8)))
+
     def weigh(self, tree: Tree) -> Tree:
         """The tree with the rows, weight and costs of this problem at its nodes and the best label for each.
 
