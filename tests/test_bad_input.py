@@ -88,11 +88,6 @@ def test_parameters(parameters: dict[str, Any]) -> None:
         SparseTreeClassifier(**parameters).fit(X, Y)
 
 
-def test_the_methods_of_this_release_are_named() -> None:
-    with pytest.raises(ValueError, match=r"'method' parameter .* must be a str among \{'direct'\}"):
-        SparseTreeClassifier(method="duplicate").fit(X, Y)
-
-
 def test_no_depth_limit_needs_another() -> None:
     with pytest.raises(ValueError, match="max_depth=None needs regularization > 0 or max_leaves"):
         SparseTreeClassifier(None, 0.0).fit(X, Y)

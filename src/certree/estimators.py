@@ -23,9 +23,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from certree import certify
 from certree.features import make_features
 from certree.problem import Problem, check_weights
+from certree.solution import Solution, carry_over
 from certree.solver import Limits, bin_numeric, solve
 from certree.table import Table, read_table
 from certree.tree import Tree
+from certree.weights import Weighing, weigh_by_duplication, weigh_by_sampling
 
 Array = NDArray[Any]
 
@@ -47,11 +49,13 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         Rows (of positive weight) that every leaf must hold.
     min_weight_leaf : float, default=0.0
         Weight that every leaf must hold, in the units of `sample_weight` times `class_weight`.
-    method : {"direct"}, default="direct"
-        How weights enter: "direct" optimises them as they are.
+    method : {"direct", "duplicate", "sample"}, default="direct"
+        How weights enter. "direct" optimises them as they are. "duplicate" rounds them to counts, "sample" draws rows
+        in proportion to them; the search then minimises over counts, and everything stated is of the true weights.
     duplication : int, default=100
+        Of "duplicate": the count of the heaviest row.
     sample_ratio : float, default=1.0
-        Settings of the other methods; "direct" does not use them.
+        Of "sample": draws a row of the table.
     thresholds : "all" or int, default="all"
         All thresholds of a numeric column, or at most so many, weighted quantiles.
     reference : None, default=None
@@ -66,7 +70,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads. None is one, -1 all.
     random_state : int, RandomState instance or None, default=None
-        Not used by "direct": the optimum is not a matter of chance.
+        Of "sample" alone: the optimum is not a matter of chance.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -81,7 +85,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
     objective_ : float
         `loss_` + λ · leaves, recomputed from the raw rows.
     lower_bound_ : float
-        No tree has a lower objective.
+        No tree has a lower objective, whatever `method` and `status_`.
     gap_ : float
         objective_ − lower_bound_; 0 where the tree is proved optimal.
     status_ : {"optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted"}
@@ -104,7 +108,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "min_weight_leaf": [Interval(Real, 0, None, closed="left")],
-        "method": [StrOptions({"direct"})],
+        "method": [StrOptions({"direct", "duplicate", "sample"})],
         "duplication": [Interval(Integral, 1, None, closed="left")],
         "sample_ratio": [Interval(Real, 0, None, closed="neither")],
         "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
@@ -177,8 +181,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         if factors is not None:
             weights = check_weights(weights * factors[codes], table.n_rows)
         problem = self._make_problem(table, classes, codes, weights)
-        limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
-        solution = solve(problem, limits, verbose=self.verbose)
+        solution = self._solve(problem)
         account = certify.confirm(problem, solution)
 
         self.classes_ = classes
@@ -271,6 +274,27 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
             min_samples_leaf=self.min_samples_leaf,
             min_weight_leaf=self.min_weight_leaf,
         )
+
+    def _solve(self, problem: Problem) -> Solution:
+        limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
+        weighing = self._weigh(problem)
+        if weighing is None:
+            return solve(problem, limits, verbose=self.verbose)
+        counted = solve(weighing.problem, limits, verbose=self.verbose)
+        return carry_over(
+            problem,
+            counted,
+            lower=weighing.lower(counted.lower),
+            status="approximate" if counted.status in ("optimal", "guessed") else counted.status,
+            guarantees={"weighing": weighing.state(counted.upper, counted.lower)},
+        )
+
+    def _weigh(self, problem: Problem) -> Weighing | None:
+        if self.method == "duplicate":
+            return weigh_by_duplication(problem, self.duplication)
+        if self.method == "sample":
+            return weigh_by_sampling(problem, self.sample_ratio, self.random_state)
+        return None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -92,6 +92,26 @@ def judge(
     return Solution(tree, loss, upper, lower, status, rounding, dict(statistics), certificate)
 
 
+def carry_over(
+    problem: Problem, solution: Solution, *, lower: float, status: str, guarantees: Mapping[str, Any]
+) -> Solution:
+    """A solution of a problem that stands for this one, judged on this one; `lower` is a bound for this one."""
+    tree = problem.weigh(solution.tree)
+    loss = measure_loss(problem, tree)
+    upper = loss + problem.regularization * tree.n_leaves
+    lower = min(max(lower, 0.0), upper)
+    found = solution.certificate
+    certificate = make_certificate(
+        problem, tree, loss, upper, lower, status, solution.rounding,
+        statistics=solution.statistics, limits=found["limits"], version=found["certree"],
+    )  # fmt: skip
+    guarantees = {**found.get("guarantees", {}), **guarantees}
+    return Solution(
+        tree, loss, upper, lower, status, solution.rounding, solution.statistics,
+        certificate | {"guarantees": guarantees},
+    )  # fmt: skip
+
+
 def make_certificate(
     problem: Problem,
     tree: Tree,
