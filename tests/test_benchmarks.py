@@ -173,6 +173,8 @@ def test_a_rival_that_has_lost_is_stopped(monkeypatch: pytest.MonkeyPatch) -> No
         return done(2.0)
 
     monkeypatch.setattr(measure, "measure_once", run)
+    # The true key holds the peers' versions, and they need not be installed here.
+    monkeypatch.setattr(Peers, "key", staticmethod(lambda request: request.contender))
     requests = {name: Request(name, "tiny", 2, 0.01, time_limit=100.0) for name in ("certree", "streed", "contree")}
     measure.measure(requests, 1, Peers(None), rivals=("streed", "contree"))
     assert limits == [100.0, 100.0, 4.0]
