@@ -248,6 +248,7 @@ NB_MODULE(_engine, m) {
     switches["deepening"] = static_cast<std::uint32_t>(no_deepening);
     switches["relaxation"] = static_cast<std::uint32_t>(no_relaxation);
     switches["steps"] = static_cast<std::uint32_t>(no_steps);
+    switches["coarse"] = static_cast<std::uint32_t>(no_coarse);
     switches["cost_model"] = static_cast<std::uint32_t>(no_cost_model);
     m.attr("SWITCHES") = switches;
 }

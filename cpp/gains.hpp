@@ -75,6 +75,7 @@ struct Prepared {
 
     const Kernels& kernels;
     const Control& control;
+    Amount penalty;
 
     Prepared(const Instance& instance, const RowSet& set, const Local& rows, const Kernels& chosen,
              const Control& limits)
@@ -83,11 +84,23 @@ struct Prepared {
           active(rows),
           builder(rows, amounts.small, chosen, !limits.is_off(no_steps)),
           kernels(chosen),
-          control(limits) {}
+          control(limits),
+          penalty(instance.penalty) {}
 };
 
-// Depth two: fills the gains of one and two leaves, and the pair table where one is given. Stops early, gains
-// unfinished, when the control says so; the same for depth three.
+// Consecutive tests of one axis.
+struct Run {
+    std::int32_t from = 0;
+    std::int32_t to = 0;  // one past the last
+};
+
+// By axis, the root tests among which an optimal depth-two root (if any split is optimal) must be. Coarse to fine: see
+// coarse.cpp. Empty where that is not worth trying.
+std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared);
+
+// Depth two: fills the gains of one and two leaves, and the pair table where one is given. Without a table, root tests
+// that cannot be optimal may be passed over; their gains stay 0. Stops early, gains unfinished, when the control says
+// so; the same for depth three.
 void find_pair_gains(const Prepared& prepared, Gains& gains, PairTable* table);
 
 // Depth three: fills the gains of three and four leaves, given those of one and two.

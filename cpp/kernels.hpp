@@ -37,6 +37,15 @@ struct RootGains {
     SideGains right;
 };
 
+// Costs of the best stump of a left and a right side, in a table of groups of codes: with thresholds between groups
+// (`exact`), and no stump at all may cost less than `bound`.
+struct CoarseStumps {
+    std::int32_t left_exact;
+    std::int32_t left_bound;
+    std::int32_t right_exact;
+    std::int32_t right_bound;
+};
+
 struct Kernels {
     static constexpr std::int32_t lanes = 8;
 
@@ -87,6 +96,12 @@ struct Kernels {
     // every test.
     void (*walk)(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests,
                  const std::int32_t* codes, std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes);
+
+    // positive[h], negative[h], h = 0..n: amounts of each label on the left side in the first h groups of an axis; the
+    // same for all rows. A threshold inside group h leaves at least the groups before h on one side and those after h
+    // on the other. Lowers `stumps`.
+    void (*coarse)(std::int32_t n, const std::int32_t* positive, const std::int32_t* negative,
+                   const std::int32_t* all_positive, const std::int32_t* all_negative, CoarseStumps& stumps);
 };
 
 const Kernels& plain_kernels();

@@ -226,8 +226,8 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
 }  // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves, difference, add_rows,  add_short_rows,
-                                 add_steps, meet,   own_before, own_after, walk};
+    static const Kernels kernels{quadrants, halves,     difference, add_rows, add_short_rows, add_steps,
+                                 meet,      own_before, own_after,  walk,     coarse};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

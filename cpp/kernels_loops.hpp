@@ -136,3 +136,29 @@ void walk(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start,
         extremes[test].low[1] = std::min(extremes[test].low[1], -best[3]);
     }
 }
+
+void coarse(std::int32_t n, const std::int32_t* __restrict positive, const std::int32_t* __restrict negative,
+            const std::int32_t* __restrict all_positive, const std::int32_t* __restrict all_negative,
+            CoarseStumps& stumps) {
+    CoarseStumps least = stumps;
+    const std::int32_t left_p = positive[n];
+    const std::int32_t left_n = negative[n];
+    const std::int32_t right_p = all_positive[n] - left_p;
+    const std::int32_t right_n = all_negative[n] - left_n;
+    for (std::int32_t h = 0; h < n; ++h) {
+        const std::int32_t lo_p = positive[h];
+        const std::int32_t lo_n = negative[h];
+        const std::int32_t lo = std::min(lo_p, lo_n);
+        least.left_exact = std::min(least.left_exact, lo + std::min(left_p - lo_p, left_n - lo_n));
+        least.left_bound =
+            std::min(least.left_bound, lo + std::min(left_p - positive[h + 1], left_n - negative[h + 1]));
+        const std::int32_t other_p = all_positive[h] - lo_p;
+        const std::int32_t other_n = all_negative[h] - lo_n;
+        const std::int32_t other = std::min(other_p, other_n);
+        least.right_exact = std::min(least.right_exact, other + std::min(right_p - other_p, right_n - other_n));
+        const std::int32_t next_p = all_positive[h + 1] - positive[h + 1];
+        const std::int32_t next_n = all_negative[h + 1] - negative[h + 1];
+        least.right_bound = std::min(least.right_bound, other + std::min(right_p - next_p, right_n - next_n));
+    }
+    stumps = least;
+}

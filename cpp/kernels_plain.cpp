@@ -66,8 +66,8 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
 
 const Kernels& plain_kernels() {
     static const Kernels kernels{
-        quadrants,  halves,    difference, add_rows<std::int32_t>, add_rows<std::int16_t>, add_steps, meet,
-        own_before, own_after, walk};
+        quadrants, halves, difference, add_rows<std::int32_t>, add_rows<std::int16_t>, add_steps, meet, own_before,
+        own_after, walk,   coarse};
     return kernels;
 }
 

@@ -10,121 +10,172 @@
 
 namespace certree {
 
-void find_pair_gains(const Prepared& prepared, Gains& gains, PairTable* table) {
-    const Local& local = prepared.local;
-    const Control& control = prepared.control;
-    const RoundedAmounts& amounts = prepared.amounts;
-    const LineBuilder& builder = prepared.builder;
-    const std::int32_t n_rows = local.n_rows;
-    std::int32_t all = 0;
-    for (const std::int32_t amount : amounts.small) {
-        all += amount;
+namespace {
+
+class PairWorker {
+public:
+    PairWorker(const Prepared& prepared, Gains& gains, PairTable* table);
+
+    // A run of tests of one root axis.
+    void run(std::size_t root, Run tests);
+
+private:
+    bool is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAxis& axis) const;
+    PrefixTree& tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n);
+
+    const Prepared& prepared_;
+    const Local& local_;
+    const std::vector<std::int32_t>& amounts_;
+    Gains& gains_;
+    PairTable* table_;
+    std::int32_t all_ = 0;
+    std::vector<std::int32_t> total_;
+    std::vector<std::int32_t> scratch_;
+    std::vector<std::int32_t> line_;
+    std::vector<std::int32_t> line_total_;
+    std::vector<Extremes> extremes_;
+    std::vector<std::unique_ptr<PrefixTree>> trees_;
+    std::vector<std::vector<std::int32_t>> by_code_;  // sums of all rows by code, for axes that have a tree
+    std::vector<std::int32_t> left_by_code_;
+};
+
+PairWorker::PairWorker(const Prepared& prepared, Gains& gains, PairTable* table)
+    : prepared_(prepared),
+      local_(prepared.local),
+      amounts_(prepared.amounts.small),
+      gains_(gains),
+      table_(table),
+      scratch_(prepared.builder.scratch_size(), 0),
+      trees_(local_.axes.size()),
+      by_code_(local_.axes.size()) {
+    std::vector<std::int32_t> everyone(amounts_.size());
+    for (std::size_t i = 0; i < everyone.size(); ++i) {
+        everyone[i] = static_cast<std::int32_t>(i);
+        all_ += amounts_[i];
     }
-    std::vector<std::int32_t> scratch(builder.scratch_size(), 0);
-    std::vector<std::int32_t> everyone(static_cast<std::size_t>(n_rows));
-    for (std::int32_t i = 0; i < n_rows; ++i) {
-        everyone[static_cast<std::size_t>(i)] = i;
-    }
-    const Layout whole(local, -1, -1);
-    std::vector<std::int32_t> total(LineBuilder::line_size(whole), 0);
-    builder.add(total.data(), everyone.data(), everyone.size(), whole, scratch.data());
+    const Layout whole(local_, -1, -1);
+    total_.assign(LineBuilder::line_size(whole), 0);
+    prepared.builder.add(total_.data(), everyone.data(), everyone.size(), whole, scratch_.data());
     if (table != nullptr) {
-        table->all = all;
-        table->total = total;
+        table->all = all_;
+        table->total = total_;
     }
+}
 
-    // Which axes are walked by a prefix tree under root axis a rather than laid out as a line.
-    const auto is_tree_cheaper = [&](const LocalAxis& root, const LocalAxis& axis) {
-        if (table != nullptr || axis.is_categorical || axis.n_tests < 2 || control.is_off(no_prefix_trees)) {
-            return false;
-        }
-        if (control.is_off(no_tables)) {
-            return true;
-        }
-        const double line =
-            static_cast<double>(root.n_tests) * axis.n_tests * 0.4 +
-            std::min<double>(n_rows * (axis.n_tests / 14.0 + 3.0), n_rows + 1.5 * root.n_tests * axis.n_tests);
-        const double tree =
-            (root.is_categorical ? static_cast<double>(root.n_tests) * axis.n_tests * 8.0 : axis.n_tests * 8.0) +
-            n_rows * 4.0 * std::log2(axis.n_tests + 1.0);
-        return tree < line;
-    };
-    std::vector<std::unique_ptr<PrefixTree>> trees(local.axes.size());
-    std::vector<std::vector<std::int32_t>> by_code(local.axes.size());
-    const auto reset_tree = [&](std::size_t c) -> PrefixTree& {
-        const LocalAxis& axis = local.axes[c];
-        if (!trees[c]) {
-            trees[c] = std::make_unique<PrefixTree>(axis.n_tests);
-            by_code[c].assign(static_cast<std::size_t>(axis.n_tests), 0);
-            for (std::int32_t i = 0; i < n_rows; ++i) {
-                if (axis.codes[i] < axis.n_tests) {
-                    by_code[c][static_cast<std::size_t>(axis.codes[i])] += amounts.small[static_cast<std::size_t>(i)];
-                }
-            }
-        }
-        trees[c]->reset(by_code[c]);
-        return *trees[c];
-    };
+// Forecasts in cycles, fitted by eye to measurements; only the choice of method hangs on them.
+bool PairWorker::is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAxis& axis) const {
+    const Control& control = prepared_.control;
+    if (table_ != nullptr || axis.is_categorical || axis.n_tests < 2 || control.is_off(no_prefix_trees)) {
+        return false;
+    }
+    if (control.is_off(no_tables)) {
+        return true;
+    }
+    const double n_roots = tests.to - tests.from;
+    const double n_rows = local_.n_rows * n_roots / root.n_tests;
+    const double line = n_roots * axis.n_tests * 0.4 +
+                        std::min<double>(n_rows * (axis.n_tests / 14.0 + 3.0), n_rows + 1.5 * n_roots * axis.n_tests);
+    const double tree = axis.n_tests * 8.0 + n_rows * 4.0 * std::log2(axis.n_tests + 1.0);
+    return tree < line;
+}
 
-    std::vector<std::int32_t> line;
-    std::vector<std::int32_t> line_total;
-    std::vector<Extremes> extremes;
-    for (std::size_t a = 0; a < local.axes.size(); ++a) {
-        const LocalAxis& root = local.axes[a];
-        const ActiveRows::Codes& active = prepared.active.axes[a];
-        extremes.assign(static_cast<std::size_t>(root.n_tests), Extremes{});
-        Layout layout;
-        for (std::size_t c = 0; c < local.axes.size(); ++c) {
-            const LocalAxis& axis = local.axes[c];
-            if (!is_tree_cheaper(root, axis)) {
-                layout.offset.push_back(layout.size);
-                layout.size += axis.n_tests;
-                continue;
-            }
-            layout.offset.push_back(-1);
-            for (std::int32_t test = 0; test < root.n_tests; ++test) {
-                if (control.should_stop()) {
-                    return;
-                }
-                // Sides of an ordered root axis grow from test to test; those of a category start anew.
-                PrefixTree& tree = reset_tree(c);
-                const std::int32_t n_tests = root.is_categorical ? 1 : root.n_tests;
-                prepared.kernels.walk(tree, active.rows.data(), active.start.data() + test, n_tests, axis.codes,
-                                      axis.n_tests, amounts.small.data(), extremes.data() + test);
-                if (!root.is_categorical) {
-                    break;
-                }
-            }
+// The axis's tree with the given rows on the left side.
+PrefixTree& PairWorker::tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n) {
+    const LocalAxis& walked = local_.axes[axis];
+    const auto add = [&](std::vector<std::int32_t>& sums, std::int32_t row) {
+        if (walked.codes[row] < walked.n_tests) {
+            sums[static_cast<std::size_t>(walked.codes[row])] += amounts_[static_cast<std::size_t>(row)];
         }
-        layout.size = padded(layout.size);
-        line.assign(LineBuilder::line_size(layout), 0);
-        line_total.assign(LineBuilder::line_size(layout), 0);
-        for (std::size_t c = 0; c < local.axes.size(); ++c) {
-            if (layout.offset[c] >= 0) {
-                std::copy_n(total.data() + local.axes[c].first_test, local.axes[c].n_tests,
-                            line_total.data() + layout.offset[c]);
-            }
+    };
+    if (!trees_[axis]) {
+        trees_[axis] = std::make_unique<PrefixTree>(walked.n_tests);
+        by_code_[axis].assign(static_cast<std::size_t>(walked.n_tests), 0);
+        for (std::int32_t i = 0; i < local_.n_rows; ++i) {
+            add(by_code_[axis], i);
         }
-        for (std::int32_t test = 0; test < root.n_tests; ++test) {
-            if (control.should_stop()) {
-                return;
+    }
+    left_by_code_.assign(static_cast<std::size_t>(walked.n_tests), 0);
+    for (std::size_t k = 0; k < n; ++k) {
+        add(left_by_code_, rows[k]);
+    }
+    trees_[axis]->reset(left_by_code_, by_code_[axis]);
+    return *trees_[axis];
+}
+
+void PairWorker::run(std::size_t root_axis, Run tests) {
+    const LocalAxis& root = local_.axes[root_axis];
+    const ActiveRows::Codes& active = prepared_.active.axes[root_axis];
+    // Sides of an ordered root axis grow from test to test and have all rows before the run; a category stands alone.
+    const std::size_t n_before =
+        root.is_categorical ? 0 : static_cast<std::size_t>(active.begin(tests.from) - active.rows.data());
+    extremes_.assign(static_cast<std::size_t>(tests.to - tests.from), Extremes{});
+    Layout layout;
+    for (std::size_t c = 0; c < local_.axes.size(); ++c) {
+        const LocalAxis& axis = local_.axes[c];
+        if (!is_tree_cheaper(root, tests, axis)) {
+            layout.offset.push_back(layout.size);
+            layout.size += axis.n_tests;
+            continue;
+        }
+        layout.offset.push_back(-1);
+        if (prepared_.control.should_stop()) {
+            return;
+        }
+        PrefixTree& tree = tree_at(c, active.rows.data(), n_before);
+        prepared_.kernels.walk(tree, active.rows.data(), active.start.data() + tests.from, tests.to - tests.from,
+                               axis.codes, axis.n_tests, amounts_.data(), extremes_.data());
+    }
+    layout.size = padded(layout.size);
+    line_.assign(LineBuilder::line_size(layout), 0);
+    line_total_.assign(LineBuilder::line_size(layout), 0);
+    for (std::size_t c = 0; c < local_.axes.size(); ++c) {
+        if (layout.offset[c] >= 0) {
+            std::copy_n(total_.data() + local_.axes[c].first_test, local_.axes[c].n_tests,
+                        line_total_.data() + layout.offset[c]);
+        }
+    }
+    const LineBuilder& builder = prepared_.builder;
+    if (layout.size > 0) {
+        builder.add(line_.data(), active.rows.data(), n_before, layout, scratch_.data());
+    }
+    for (std::int32_t test = tests.from; test < tests.to; ++test) {
+        if (prepared_.control.should_stop()) {
+            return;
+        }
+        Extremes& here = extremes_[static_cast<std::size_t>(test - tests.from)];
+        if (layout.size > 0) {
+            builder.add(line_.data(), active.begin(test), active.size(test), layout, scratch_.data());
+            prepared_.kernels.halves(line_.data(), line_total_.data(), layout.size, here);
+        }
+        const auto t = static_cast<std::size_t>(root.first_test + test);
+        const std::int32_t d = total_[t];
+        gains_.left[0][t] = static_cast<std::int32_t>(magnitude(d));
+        gains_.left[1][t] = stump_gain(d, here.high[0], here.low[0]);
+        gains_.right[0][t] = static_cast<std::int32_t>(magnitude(all_ - d));
+        gains_.right[1][t] = stump_gain(all_ - d, here.high[1], here.low[1]);
+        if (table_ != nullptr) {
+            std::copy(line_.begin(), line_.end(), table_->row(static_cast<std::int32_t>(t)));
+        }
+    }
+}
+
+}  // namespace
+
+void find_pair_gains(const Prepared& prepared, Gains& gains, PairTable* table) {
+    const std::vector<std::vector<Run>> promising =
+        table == nullptr ? find_promising_roots(prepared) : std::vector<std::vector<Run>>{};
+    PairWorker worker(prepared, gains, table);
+    for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
+        const LocalAxis& axis = prepared.local.axes[a];
+        if (axis.is_categorical) {
+            for (std::int32_t test = 0; test < axis.n_tests; ++test) {
+                worker.run(a, {test, test + 1});
             }
-            if (root.is_categorical && test > 0) {
-                std::fill(line.begin(), line.end(), 0);
-            }
-            Extremes& here = extremes[static_cast<std::size_t>(test)];
-            if (layout.size > 0) {
-                builder.add(line.data(), active.begin(test), active.size(test), layout, scratch.data());
-                prepared.kernels.halves(line.data(), line_total.data(), layout.size, here);
-            }
-            const auto t = static_cast<std::size_t>(root.first_test + test);
-            const std::int32_t d = total[t];
-            gains.left[0][t] = static_cast<std::int32_t>(magnitude(d));
-            gains.left[1][t] = stump_gain(d, here.high[0], here.low[0]);
-            gains.right[0][t] = static_cast<std::int32_t>(magnitude(all - d));
-            gains.right[1][t] = stump_gain(all - d, here.high[1], here.low[1]);
-            if (table != nullptr) {
-                std::copy(line.begin(), line.end(), table->row(static_cast<std::int32_t>(t)));
+        } else if (promising.empty()) {
+            worker.run(a, {0, axis.n_tests});
+        } else {
+            for (const Run& tests : promising[a]) {
+                worker.run(a, tests);
             }
         }
     }

@@ -32,11 +32,12 @@ struct PrefixTree {
           elements(n_blocks * block),
           nodes(2 * n_blocks) {}
 
-    // The left array all zero, the right array as given.
-    void reset(const std::vector<std::int32_t>& right) {
+    // The two arrays, given the left one and the sum of both.
+    void reset(const std::vector<std::int32_t>& left, const std::vector<std::int32_t>& both) {
         for (std::size_t i = 0; i < elements.size(); ++i) {
-            const std::int32_t amount = i < right.size() ? right[i] : 0;
-            elements[i] = Lanes{0, 0, amount, -amount};
+            const std::int32_t l = i < left.size() ? left[i] : 0;
+            const std::int32_t r = i < both.size() ? both[i] - l : 0;
+            elements[i] = Lanes{l, -l, r, -r};
         }
         for (std::size_t b = 0; b < n_blocks; ++b) {
             nodes[n_blocks + b] = sum_block(elements.data() + b * block);

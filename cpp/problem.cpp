@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <unordered_set>
+#include <utility>
 
 namespace certree {
 
@@ -361,24 +362,50 @@ void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, 
         }
         return;
     }
+    // Bits of a double, turned so that unsigned order is the order of values; sorted by radix, least digit first.
     struct Item {
-        double value;
-        std::int32_t row;
+        std::uint64_t key;
+        std::uint32_t row;
     };
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     std::vector<Item> items;
     items.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
         codes[i] = -1;
         if (!std::isnan(values[i])) {
-            items.push_back({values[i], static_cast<std::int32_t>(i)});
+            const auto bits = std::bit_cast<std::uint64_t>(values[i] + 0.0);  // one zero
+            items.push_back({(bits & sign) != 0 ? ~bits : bits | sign, static_cast<std::uint32_t>(i)});
         }
     }
-    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.value < b.value; });
-    for (const Item& item : items) {
-        if (distinct.empty() || item.value != distinct.back()) {
-            distinct.push_back(item.value);
+    constexpr int digit_bits = 11;
+    constexpr std::size_t n_digits = std::size_t{1} << digit_bits;
+    std::vector<Item> sorted(items.size());
+    std::vector<std::uint32_t> start(n_digits);
+    for (int low_bit = 0; low_bit < 64; low_bit += digit_bits) {
+        const auto digit = [&](const Item& item) {
+            return static_cast<std::size_t>(item.key >> low_bit) & (n_digits - 1);
+        };
+        std::fill(start.begin(), start.end(), 0);
+        for (const Item& item : items) {
+            ++start[digit(item)];
         }
-        codes[static_cast<std::size_t>(item.row)] = static_cast<std::int32_t>(distinct.size()) - 1;
+        if (!items.empty() && start[digit(items.front())] == items.size()) {
+            continue;
+        }
+        std::uint32_t sum = 0;
+        for (std::uint32_t& count : start) {
+            sum += std::exchange(count, sum);
+        }
+        for (const Item& item : items) {
+            sorted[start[digit(item)]++] = item;
+        }
+        items.swap(sorted);
+    }
+    for (std::size_t k = 0; k < items.size(); ++k) {
+        if (k == 0 || items[k].key != items[k - 1].key) {
+            distinct.push_back(values[items[k].row]);
+        }
+        codes[items[k].row] = static_cast<std::int32_t>(distinct.size()) - 1;
     }
 }
 

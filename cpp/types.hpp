@@ -46,11 +46,12 @@ enum Switch : std::uint32_t {
     no_prefix_trees = 1U << 5,  // depth two over many distinct values
     no_tables = 1U << 6,        // depth two by tables (prefix trees instead)
     no_simd = 1U << 7,          // vector kernels
-    no_fine_grid = 1U << 8,    // 32-bit amounts as fine as they can be: a coarse grid instead, and exact checks decide
+    no_fine_grid = 1U << 8,     // 32-bit amounts as fine as they can be: a coarse grid instead, and exact checks decide
     no_test_merging = 1U << 9,  // dropping tests that equal another test
     no_deepening = 1U << 10,    // solving shallower depths first
     no_relaxation = 1U << 11,   // trying without the leaf limits first
     no_steps = 1U << 12,        // adding rows to a line as steps
+    no_coarse = 1U << 14,       // passing over depth-two roots by coarse tables
     no_cost_model = 1U << 13,   // weighing closed forms: every one is used wherever it can be
 };
 
