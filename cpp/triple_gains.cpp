@@ -385,7 +385,7 @@ void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& 
     std::atomic<std::size_t> next{0};
     const auto work_off = [&](Gains& mine) {
         TripleWorker worker(prepared, table, shallow, mine);
-        for (std::size_t t = next++; t < tasks.size(); t = next++) {
+        for (std::size_t t = next++; t < tasks.size() && !prepared.control.should_stop(); t = next++) {
             const auto [a, b, cost] = tasks[t];
             if (b < 0) {
                 worker.single_axes(a);
