@@ -12,7 +12,7 @@ namespace certree::test {
 
 namespace {
 
-static_assert(sizeof(Kernels) == 10 * sizeof(void (*)()), "a new kernel wants a test in this file");
+static_assert(sizeof(Kernels) == 11 * sizeof(void (*)()), "a new kernel wants a test in this file");
 
 using Line = std::vector<std::int32_t>;
 
@@ -484,24 +484,33 @@ void walk_against_prefix_sums(const Kernels& kernels) {
                 }
                 start.push_back(static_cast<std::int32_t>(rows.size()));
             }
+            // Rows of the first few tests may be on the left side from the start.
+            const int first = pick(random, 0, n_tests - 1);
             Line left(static_cast<std::size_t>(n_codes), 0);
-            Line right(static_cast<std::size_t>(n_codes), 0);
+            Line both(static_cast<std::size_t>(n_codes), 0);
             for (std::size_t i = 0; i < static_cast<std::size_t>(n_rows); ++i) {
                 if (codes[i] < n_codes) {
-                    right[static_cast<std::size_t>(codes[i])] += amounts[i];
+                    both[static_cast<std::size_t>(codes[i])] += amounts[i];
+                    left[static_cast<std::size_t>(codes[i])] += root_code[i] < first ? amounts[i] : 0;
                 }
             }
+            Line right(both);
+            for (std::size_t c = 0; c < right.size(); ++c) {
+                right[c] -= left[c];
+            }
             PrefixTree tree(n_codes);
-            tree.reset(right);
-            std::vector<Extremes> found(static_cast<std::size_t>(n_tests));
+            tree.reset(left, both);
+            std::vector<Extremes> found(static_cast<std::size_t>(n_tests - first));
             if (chance(random, 0.5)) {
                 found[0].high[0] = pick(random, 0, 50);
                 found[0].low[1] = -pick(random, 0, 50);
             }
             std::vector<Extremes> expected = found;
-            kernels.walk(tree, rows.data(), start.data(), n_tests, codes.data(), n_codes, amounts.data(), found.data());
-            for (std::size_t test = 0; test < static_cast<std::size_t>(n_tests); ++test) {
-                for (auto k = static_cast<std::size_t>(start[test]); k < static_cast<std::size_t>(start[test + 1]);
+            const std::int32_t* starts = start.data() + first;
+            kernels.walk(tree, rows.data(), starts, n_tests - first, codes.data(), n_codes, amounts.data(),
+                         found.data());
+            for (std::size_t test = 0; test < found.size(); ++test) {
+                for (auto k = static_cast<std::size_t>(starts[test]); k < static_cast<std::size_t>(starts[test + 1]);
                      ++k) {
                     const auto row = static_cast<std::size_t>(rows[k]);
                     if (codes[row] < n_codes) {
@@ -526,6 +535,53 @@ TEST(kernel_walk_plain) {
 TEST(kernel_walk_vectors) {
     if (has_vectors()) {
         walk_against_prefix_sums(*avx2_kernels());
+    }
+}
+
+TEST(kernel_coarse) {
+    Random random(18);
+    for (int n = 1; n < 60; ++n) {
+        for (const Spread spread : spreads) {
+            describe_case("coarse", n, spread);
+            // Amounts a group: of either label, on the left and on the right side; then sums before each group.
+            const Line parts = draw_parts(random, 4 * static_cast<std::size_t>(n), spread);
+            Line before[4] = {Line{0}, Line{0}, Line{0}, Line{0}};
+            for (std::size_t h = 0; h < static_cast<std::size_t>(n); ++h) {
+                for (std::size_t s = 0; s < 4; ++s) {
+                    before[s].push_back(before[s].back() + std::abs(parts[4 * h + s]));
+                }
+            }
+            Line all_positive;
+            Line all_negative;
+            for (std::size_t h = 0; h <= static_cast<std::size_t>(n); ++h) {
+                all_positive.push_back(before[0][h] + before[2][h]);
+                all_negative.push_back(before[1][h] + before[3][h]);
+            }
+            const std::int32_t most = pick(random, 0, 1) == 0 ? 1 << 30 : pick(random, 0, 1 << 20);
+            std::array<std::int32_t, 4> expected{most, most, most, most};
+            for (std::size_t side = 0; side < 2; ++side) {
+                const Line& p = before[2 * side];
+                const Line& q = before[2 * side + 1];
+                for (std::size_t h = 0; h < static_cast<std::size_t>(n); ++h) {
+                    const std::int32_t low = std::min(p[h], q[h]);
+                    const std::int32_t exact = low + std::min(p.back() - p[h], q.back() - q[h]);
+                    const std::int32_t bound = low + std::min(p.back() - p[h + 1], q.back() - q[h + 1]);
+                    expected[2 * side] = std::min(expected[2 * side], exact);
+                    expected[2 * side + 1] = std::min(expected[2 * side + 1], bound);
+                }
+            }
+            for (const Kernels* kernels : {&plain_kernels(), avx2_kernels()}) {
+                if (kernels == nullptr) {
+                    continue;
+                }
+                CoarseStumps stumps{most, most, most, most};
+                kernels->coarse(n, before[0].data(), before[1].data(), all_positive.data(), all_negative.data(),
+                                stumps);
+                const std::array<std::int32_t, 4> found{stumps.left_exact, stumps.left_bound, stumps.right_exact,
+                                                        stumps.right_bound};
+                CHECK(found == expected);
+            }
+        }
     }
 }
 
