@@ -273,7 +273,7 @@ TEST(search_intervals_of_thresholds) {
 
 TEST(search_every_switch) {
     Random random(23);
-    constexpr std::uint32_t last = no_cost_model;
+    constexpr std::uint32_t last = no_coarse;
     for (int n = 0; n < 6; ++n) {
         const int n_labels = n % 2 == 0 ? 2 : pick(random, 3, 4);
         const Table table = draw_mixed(random, pick(random, 25, 45), 6, n_labels, all_weights[n % 4]);
@@ -370,6 +370,28 @@ TEST(search_prefix_trees) {
                 options.switches = off;
                 check_optimal(table, enumerator, options);
             }
+        }
+    }
+}
+
+TEST(search_coarse_to_fine) {
+    // Without the cost model there are four groups an axis, so that most thresholds lie inside one.
+    Random random(35);
+    for (int n = 0; n < 24; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 60, 120);
+        recipe.weights = n % 6 == 5 ? Weights::close : all_weights[n % 6];
+        recipe.signal = uniform(random, 0.3, 1.0);
+        recipe.sizes = {pick(random, 20, 60), pick(random, 5, 20), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, 0};
+        const Table table = make_table(random, recipe);
+        Enumerator enumerator(table);
+        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_simd, 0U + no_tables, 0U + no_coarse}) {
+            Options options;
+            options.regularization = some_penalties[pick(random, 0, 3)];
+            options.constraints.max_depth = 2;
+            options.switches = off | no_cost_model;
+            check_optimal(table, enumerator, options);
         }
     }
 }
@@ -479,7 +501,7 @@ TEST(search_guesses_keep_their_guarantee) {
             options.constraints.max_depth = pick(random, 1, 4);
             options.constraints.max_leaves = chance(random, 0.2) ? pick(random, 2, 5) : 0;
             options.n_threads = pick(random, 1, 2);
-            options.switches = chance(random, 0.5) ? 0U : 1U << pick(random, 0, 13);
+            options.switches = chance(random, 0.5) ? 0U : 1U << pick(random, 0, 14);
             describe(text_of(table, options));
             const Finished run(table, options);
             check_tree(table, options, run);
