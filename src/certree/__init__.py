@@ -1,8 +1,9 @@
 """certree: certified optimal sparse decision trees for weighted data."""
 
-from certree import certify, datasets
+from certree import certify, datasets, weights
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
+from certree.guesses import guess_depth, guess_thresholds
 from certree.path import regularization_path
 from certree.plot import plot_tree
 from certree.problem import Problem
@@ -25,9 +26,12 @@ __all__ = [
     "export_json",
     "export_latex",
     "export_text",
+    "guess_depth",
+    "guess_thresholds",
     "load",
     "plot_tree",
     "regularization_path",
     "solve",
     "to_sklearn",
+    "weights",
 ]

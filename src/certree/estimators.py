@@ -8,6 +8,7 @@ other.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,12 +17,24 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import assert_all_finite, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from certree import certify
 from certree.features import make_features
+from certree.guesses import (
+    MEMBER_DEPTH,
+    N_MEMBERS,
+    ThresholdGuess,
+    charge_reference,
+    guess_depth,
+    predict_boosting,
+    predict_reference,
+    state_depth,
+    state_thresholds,
+    tree_dimension,
+)
 from certree.problem import Problem, check_weights
 from certree.solution import Solution, carry_over
 from certree.solver import Limits, bin_numeric, solve
@@ -40,8 +53,9 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_depth : int or None, default=3
-        A lone leaf has depth 0. None: limited only by `regularization` (then > 0) or `max_leaves`.
+    max_depth : int, None or "guess", default=3
+        A lone leaf has depth 0. None: limited only by `regularization` (then > 0) or `max_leaves`. "guess": the least
+        depth at which a tree can be as expressive as a boosted ensemble (see `certree.guess_depth`); it is large.
     regularization : float, default=0.01
         The penalty λ a leaf, in units of the normalised weighted loss: a split must save at least λ of the weight.
     max_leaves : int or None, default=None
@@ -56,10 +70,13 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         Of "duplicate": the count of the heaviest row.
     sample_ratio : float, default=1.0
         Of "sample": draws a row of the table.
-    thresholds : "all" or int, default="all"
-        All thresholds of a numeric column, or at most so many, weighted quantiles.
-    reference : None, default=None
-        A reference model for lower-bound guesses. None: no guesses.
+    thresholds : "all", int, "guess" or ThresholdGuess, default="all"
+        All thresholds of a numeric column, or at most so many, weighted quantiles. "guess": the tests that a boosted
+        model needs (see `certree.guess_thresholds`), or those of a fitted guess. What is then stated, `status_` and
+        `lower_bound_` included, is about trees over these tests; the certificate says what is known beyond them.
+    reference : None, "boosting", classifier or array of n labels, default=None
+        A reference model for lower-bound guesses: a part of the tree is good enough as soon as it does as well as the
+        reference. A classifier that is not fitted is fitted, with the weights where it takes them.
     class_weight : dict, "balanced" or None, default=None
     categorical_features : "auto", mask, numbers or names, default="auto"
         Columns read as categories besides strings and what a frame itself calls categorical.
@@ -70,7 +87,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Threads. None is one, -1 all.
     random_state : int, RandomState instance or None, default=None
-        Of "sample" alone: the optimum is not a matter of chance.
+        Of "sample" and of boosted guesses alone: the optimum is not a matter of chance.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -89,8 +106,12 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
     gap_ : float
         objective_ − lower_bound_; 0 where the tree is proved optimal.
     status_ : {"optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted"}
+        "guessed" with a `reference`, "approximate" with a `method` other than "direct".
     certificate_ : dict
-        What was proved, as plain data; `certree.certify.check` checks it against a table.
+        What was proved, as plain data; `certree.certify.check` checks it against a table. Under "guarantees": what
+        `method` and every guess give up, in words and numbers.
+    threshold_guess_ : ThresholdGuess
+        Where thresholds were guessed.
     statistics_ : dict
         Figures of the search.
     fit_seconds_ : float
@@ -103,7 +124,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "max_depth": [Interval(Integral, 0, None, closed="left"), StrOptions({"guess"}), None],
         "regularization": [Interval(Real, 0, None, closed="left")],
         "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
@@ -111,8 +132,8 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         "method": [StrOptions({"direct", "duplicate", "sample"})],
         "duplication": [Interval(Integral, 1, None, closed="left")],
         "sample_ratio": [Interval(Real, 0, None, closed="neither")],
-        "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
-        "reference": [None],
+        "thresholds": [StrOptions({"all", "guess"}), Interval(Integral, 1, None, closed="left"), ThresholdGuess],
+        "reference": [None, StrOptions({"boosting"}), HasMethods("predict"), "array-like"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "categorical_features": [StrOptions({"auto"}), "array-like", None],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
@@ -124,7 +145,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        max_depth: int | None = 3,
+        max_depth: int | str | None = 3,
         regularization: float = 0.01,
         *,
         max_leaves: int | None = None,
@@ -133,7 +154,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         method: str = "direct",
         duplication: int = 100,
         sample_ratio: float = 1.0,
-        thresholds: str | int = "all",
+        thresholds: Any = "all",
         reference: Any = None,
         class_weight: Any = None,
         categorical_features: Any = "auto",
@@ -180,8 +201,9 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         factors = self._class_factors(classes, codes)
         if factors is not None:
             weights = check_weights(weights * factors[codes], table.n_rows)
-        problem = self._make_problem(table, classes, codes, weights)
-        solution = self._solve(problem)
+        problem, guarantees = self._make_problem(table, classes, codes, weights)
+        predicted = self._predict_reference(X, y, weights, classes, problem)
+        solution = self._solve(problem, predicted)
         account = certify.confirm(problem, solution)
 
         self.classes_ = classes
@@ -200,6 +222,7 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
             "lower_bound": self.lower_bound_,
             "gap": self.gap_,
             "class_weights": None if factors is None else factors.tolist(),
+            "guarantees": {**solution.certificate.get("guarantees", {}), **guarantees},
         }
         self.fit_seconds_ = time.perf_counter() - started
         return self
@@ -255,38 +278,73 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
             return None
         return np.asarray(compute_class_weight(self.class_weight, classes=classes, y=classes[codes]), dtype=np.float64)
 
-    def _make_problem(self, table: Table, classes: Array, codes: Array, weights: Array) -> Problem:
-        features = make_features(
-            table,
-            categorical_features=self.categorical_features,
-            thresholds=self.thresholds,
-            weights=weights,
-            binner=bin_numeric,
-        )
-        return Problem.from_labels(
-            features,
-            codes,
-            weights,
-            labels=classes.tolist(),
-            regularization=self.regularization,
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_samples_leaf=self.min_samples_leaf,
-            min_weight_leaf=self.min_weight_leaf,
-        )
+    def _make_problem(
+        self, table: Table, classes: Array, codes: Array, weights: Array
+    ) -> tuple[Problem, dict[str, Any]]:
+        """The problem, and what its guessed parts state."""
 
-    def _solve(self, problem: Problem) -> Solution:
+        def make(thresholds: Any, max_depth: int | None) -> Problem:
+            features = make_features(
+                table,
+                categorical_features=self.categorical_features,
+                thresholds=thresholds,
+                weights=weights,
+                binner=bin_numeric,
+            )
+            return Problem.from_labels(
+                features,
+                codes,
+                weights,
+                labels=classes.tolist(),
+                regularization=self.regularization,
+                max_depth=max_depth,
+                max_leaves=self.max_leaves,
+                min_samples_leaf=self.min_samples_leaf,
+                min_weight_leaf=self.min_weight_leaf,
+            )
+
+        guarantees: dict[str, Any] = {}
+        max_depth = self.max_depth if not isinstance(self.max_depth, str) else 1
+        if isinstance(self.thresholds, ThresholdGuess) or self.thresholds == "guess":
+            whole = make("all", max_depth)
+            self.threshold_guess_ = self._guess_thresholds(whole)
+            problem = make(self.threshold_guess_.cuts_, max_depth)
+            guarantees["thresholds"] = state_thresholds(self.threshold_guess_.report_, whole.floor())
+        else:
+            problem = make(self.thresholds, max_depth)
+        if isinstance(self.max_depth, str):
+            guess = guess_depth(N_MEMBERS, max(1, tree_dimension(problem.features.n_tests, MEMBER_DEPTH)))
+            problem = replace(problem, max_depth=guess.depth)
+            guarantees["depth"] = state_depth(guess)
+        return problem, guarantees
+
+    def _guess_thresholds(self, whole: Problem) -> ThresholdGuess:
+        if not isinstance(self.thresholds, ThresholdGuess):
+            return ThresholdGuess(random_state=self.random_state, verbose=self.verbose).fit_problem(whole)
+        guess: ThresholdGuess = self.thresholds
+        return guess if hasattr(guess, "cuts_") else ThresholdGuess(**guess.get_params()).fit_problem(whole)
+
+    def _predict_reference(self, X: Any, y: Any, weights: Array, classes: Array, problem: Problem) -> Array | None:
+        if self.reference is None:
+            return None
+        if isinstance(self.reference, str):
+            return predict_boosting(problem, self.random_state)
+        return predict_reference(self.reference, X, y, weights, classes)
+
+    def _solve(self, problem: Problem, predicted: Array | None) -> Solution:
         limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
         weighing = self._weigh(problem)
+        target = problem if weighing is None else weighing.problem
+        costs = None if predicted is None else charge_reference(target, predicted)
+        found = solve(target, limits, verbose=self.verbose, reference_costs=costs)
         if weighing is None:
-            return solve(problem, limits, verbose=self.verbose)
-        counted = solve(weighing.problem, limits, verbose=self.verbose)
+            return found
         return carry_over(
             problem,
-            counted,
-            lower=weighing.lower(counted.lower),
-            status="approximate" if counted.status in ("optimal", "guessed") else counted.status,
-            guarantees={"weighing": weighing.state(counted.upper, counted.lower)},
+            found,
+            lower=weighing.lower(found.lower),
+            status="approximate" if found.status in ("optimal", "guessed") else found.status,
+            guarantees={"weighing": weighing.state(found.upper, found.lower)},
         )
 
     def _weigh(self, problem: Problem) -> Weighing | None:

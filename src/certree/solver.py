@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -20,6 +20,7 @@ from tqdm.auto import tqdm
 
 from certree import _engine
 from certree.features import LEAF, ColumnTest
+from certree.guesses import account_reference
 from certree.problem import Problem
 from certree.solution import Solution, judge, measure_loss
 from certree.tree import Tree
@@ -104,22 +105,21 @@ def solve(
         )
         if show is not None:
             show(0.0, found["upper"], found["lower"])
-    lower = found["lower"]
-    if reference_costs is not None:
-        # A guessed bound B holds for what a tree costs where the reference is right, plus the reference's own cost:
-        # B <= reference cost / Z + R(t) for every tree t. And no tree has less than one leaf.
-        lower = max(lower - float(np.sum(reference_costs)) / problem.normaliser, float(problem.regularization))
+    account = None if reference_costs is None else account_reference(problem, reference_costs)
     solution = judge(
         problem,
         _read_tree(problem, found),
         claimed=found["upper"],
-        lower=lower,
+        lower=found["lower"] if account is None else account.lower(found["lower"]),
         status=found["status"],
         rounding=found["rounding"],
         statistics=dict(found["statistics"]),
         limits=asdict(limits),
         version=PACKAGE_VERSION,
     )
+    if account is not None:
+        stated = {"reference": account.state(found["lower"], is_finished=solution.status == "guessed")}
+        solution = replace(solution, certificate={**solution.certificate, "guarantees": stated})
     if solution.status == "interrupted":
         warnings.warn(
             f"interrupted: the best tree so far has objective {solution.upper:.6g}, "
