@@ -274,9 +274,9 @@ TEST(search_intervals_of_thresholds) {
 TEST(search_every_switch) {
     Random random(23);
     constexpr std::uint32_t last = no_coarse;
-    for (int n = 0; n < 6; ++n) {
+    for (int n = 0; n < 4; ++n) {
         const int n_labels = n % 2 == 0 ? 2 : pick(random, 3, 4);
-        const Table table = draw_mixed(random, pick(random, 25, 45), 6, n_labels, all_weights[n % 4]);
+        const Table table = draw_mixed(random, pick(random, 25, 40), 5, n_labels, all_weights[n % 4]);
         Constraints minimum;
         minimum.min_samples_leaf = 3;
         Enumerator free(table);
