@@ -4,8 +4,9 @@
 // D(A) is the sum over rows of A of the largest cost of the row. Tests: tests/test_oracle.py switches each bound off;
 // cpp/test_bounds.cpp checks each inequality against enumeration.
 //
-// Conditions: a minimum a leaf (rows, weight, rows of an arm) breaks Monotone, Difference, Interval and Similarity,
-// because restricting a tree to a subset may leave a leaf with too few rows. A limit on the number of leaves does not.
+// Conditions: a minimum a leaf (rows, weight, rows of an arm) breaks Monotone, and with it Similarity and Interval,
+// because restricting a tree to a subset may leave a leaf with too few rows. Difference survives: it uses a tree on
+// more rows. A limit on the number of leaves breaks none of them.
 #pragma once
 
 #include <algorithm>

@@ -179,7 +179,9 @@ Amount CoarseTables::value(std::int32_t leaf_l, std::int32_t stump_l, std::int32
 
 std::vector<std::vector<Run>> CoarseTables::promising() const {
     const Local& local = prepared_.local;
-    Amount upper = unreachable;
+    // A lone leaf is a tree too.
+    const std::int32_t leaf = std::min(sums_.front().positive.back(), sums_.front().negative.back());
+    Amount upper = (Amount{leaf} << prepared_.amounts.shift) + prepared_.penalty;
     std::vector<std::vector<Amount>> lower(local.axes.size());
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
         const Sums& sums = sums_[a];

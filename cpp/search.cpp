@@ -393,6 +393,10 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
         const std::int32_t test = interval.low + (interval.high - interval.low) / 2;
         Sides sides = sides_at(interval, test);
         Split split = split_rows(instance_, set, axis, test);
+        if (is_two_labels_ && !control_.is_off(no_leaf_bound)) {
+            sides.left = std::max(sides.left, std::min(two_labels_.leaf_value(split.left), bounds::split(penalty)));
+            sides.right = std::max(sides.right, std::min(two_labels_.leaf_value(split.right), bounds::split(penalty)));
+        }
         std::vector<std::uint64_t> left_bits;
         std::vector<std::uint64_t> right_bits;
         if (has_similarity) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bounds.hpp"
 #include "gains.hpp"
 
 namespace certree {
@@ -115,12 +116,27 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     const RoundedAmounts& amounts = prepared.amounts;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     Gains gains(n_tests);
+    bool is_shallow = false;
     if (depth == 2) {
         find_pair_gains(prepared, gains, nullptr);
     } else {
         PairTable table(local);
         find_pair_gains(prepared, gains, &table);
-        if (!control_.should_stop()) {
+        // A tree is of depth two at most, or it has at least four leaves.
+        if (!control_.is_off(no_leaf_bound) && !control_.should_stop()) {
+            Amount best = leaf_gain;
+            for (std::size_t t = 0; t < n_tests; ++t) {
+                best = std::max(best, gains.total(t, amounts.shift, penalty) + amounts.slack);
+            }
+            const Amount shallower = to_cost(best);
+            const Amount lower = std::min(shallower, bounds::deeper_than(2, penalty));
+            if (lower >= budget) {
+                answer.lower = lower;
+                return answer;
+            }
+            is_shallow = shallower <= lower;
+        }
+        if (!is_shallow && !control_.should_stop()) {
             find_triple_gains(prepared, table, gains, n_threads);
         }
     }
