@@ -126,6 +126,7 @@ ActiveRows::ActiveRows(const Local& local) : axes(local.axes.size()) {
     for (std::size_t a = 0; a < axes.size(); ++a) {
         const LocalAxis& axis = local.axes[a];
         if (axis.n_tests == 1) {
+            axes[a].rows.reserve(static_cast<std::size_t>(local.n_rows));
             for (std::int32_t i = 0; i < local.n_rows; ++i) {
                 if (axis.codes[i] == 0) {
                     axes[a].rows.push_back(i);

@@ -74,15 +74,19 @@ Groups group_equal_rows(const Input& input) {
 // A power of two that brings `total` just below 2^56: scaling by it is exact, so amounts that were integers stay exact.
 struct FixedPoint {
     int exponent = 0;
+    double scale = 1.0;          // 2^exponent, where that is a finite number
     std::int64_t n_rounded = 0;  // amounts that did not fit the grid
 
-    explicit FixedPoint(double total) : exponent(55 - (total > 0.0 ? std::ilogb(total) : 0)) {}
+    explicit FixedPoint(double total)
+        : exponent(55 - (total > 0.0 ? std::ilogb(total) : 0)), scale(std::ldexp(1.0, exponent)) {}
 
+    // The nearest amount to a value that is not negative.
     Amount operator()(double value) {
-        const double scaled = std::ldexp(value, exponent);
-        const double whole = std::nearbyint(scaled);
-        n_rounded += whole != scaled ? 1 : 0;
-        return static_cast<Amount>(whole);
+        const double scaled = std::isfinite(scale) ? value * scale : std::ldexp(value, exponent);
+        // From 2^52 on a double is whole, and a half added to it would be rounded.
+        const auto whole = static_cast<Amount>(scaled < 0x1p52 ? scaled + 0.5 : scaled);
+        n_rounded += static_cast<double>(whole) != scaled ? 1 : 0;
+        return whole;
     }
 };
 

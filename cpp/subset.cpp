@@ -126,6 +126,8 @@ Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<s
 
 Split split_rows(const Instance& instance, const RowSet& set, const LocalAxis& axis, std::int32_t test) {
     Split split;
+    split.left.rows.reserve(set.rows.size());
+    split.right.rows.reserve(set.rows.size());
     for (std::size_t i = 0; i < set.rows.size(); ++i) {
         (axis.holds(axis.codes[i], test) ? split.left : split.right).add(instance, set.rows[i]);
     }
@@ -134,6 +136,8 @@ Split split_rows(const Instance& instance, const RowSet& set, const LocalAxis& a
 
 Split split_rows(const Instance& instance, const RowSet& set, std::int32_t axis, std::int32_t code) {
     Split split;
+    split.left.rows.reserve(set.rows.size());
+    split.right.rows.reserve(set.rows.size());
     const Axis& full = instance.axes[static_cast<std::size_t>(axis)];
     for (const std::int32_t row : set.rows) {
         const std::int32_t c = full.codes[static_cast<std::size_t>(row)];

