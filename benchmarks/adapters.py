@@ -72,7 +72,10 @@ def fit_certree(
         raise AssertionError(f"certree says {model.objective_!r}, but its tree costs {found!r}")
     if model.status_ == "optimal" and abs(model.gap_) > 1e-9:
         raise AssertionError(f"certree says optimal with a gap of {model.gap_!r}")
-    notes = {"lower": float(model.lower_bound_)}
+    notes = {"lower": float(model.lower_bound_), "tests": float(model.certificate_["sizes"]["tests"])}
+    if hasattr(model, "threshold_guess_"):
+        guess = model.threshold_guess_.report_
+        notes |= {"all_tests": float(guess.n_tests), "guess_seconds": guess.seconds}
     return Outcome(seconds, found, model.status_, model.n_leaves_, notes)
 
 

@@ -87,7 +87,8 @@ def _page(suite: Suite, rows: list[Row], record: dict[str, Any]) -> str:
     for verdict in record["targets"]:
         lines.append(f"- **{'met' if verdict['is_met'] else 'not met'}**: {verdict['target']} — {verdict['found']}")
     lines += [f"- **WRONG**: {text}" for text in record["disagreements"]]
-    lines += ["", *(_limits_table(rows) if suite.name == "limits" else _contest_table(rows)), "", METHOD, ""]
+    present = suite.present or (_limits_table if suite.name == "limits" else _contest_table)
+    lines += ["", *present(rows), "", METHOD, ""]
     skipped = sorted({row.skipped for row in rows if row.skipped})
     lines += [f"Skipped: {reason}." for reason in skipped] + ([""] if skipped else [])
     remembered = sorted({m.remembered for row in rows for m in row.measurements.values() if m.remembered})

@@ -53,11 +53,21 @@ class Table:
         return f"{self.X.shape[0]}×{self.X.shape[1]}"
 
     def weights(self, kind: str) -> NDArray[np.float64] | None:
-        """Seeded weights: "unit" is none at all, "lognormal" real numbers that differ from row to row."""
+        """Seeded weights: "unit" is none at all, "lognormal" real numbers that differ from row to row.
+
+        "balance" gives every value of the column in BALANCED (binned, where it has many) the same weight; "doubled q"
+        is 1 and one more for each time that a row is among q % picked rows.
+        """
         if kind == "unit":
             return None
         if kind == "lognormal":
             return np.random.default_rng(20240501).lognormal(size=len(self.y))
+        if kind == "balance":
+            from certree.weights import balance
+
+            return np.asarray(balance(self.X[:, BALANCED.get(self.name, 0)]), dtype=np.float64)
+        if kind.startswith("doubled "):
+            return 1.0 + count_picks(len(self.y), int(kind.split()[1]))
         raise ValueError(f"unknown weights {kind!r}")
 
     def binarised(self) -> NDArray[np.uint8]:
@@ -69,6 +79,18 @@ class Table:
         return np.array(columns, dtype=np.uint8).T.copy()
 
 
+BALANCED = {"compas": 0, "broward": 0, "netherlands": 0, "fico": 1}
+"""The column whose values are balanced: sex, and the ExternalRiskEstimate of FICO."""
+
+
+def count_picks(rows: int, percent: int) -> NDArray[np.int64]:
+    """How often each row is among so many percent of rows, picked at random; beyond 100 % all rows and then some."""
+    whole, rest = divmod(rows * percent // 100, rows)
+    counts = np.full(rows, whole, dtype=np.int64)
+    counts[np.random.default_rng(20240501).permutation(rows)[:rest]] += 1
+    return counts
+
+
 def load(name: str) -> Table:
     """The table of a name, loaded or generated."""
     return _load(name)
@@ -76,6 +98,12 @@ def load(name: str) -> Table:
 
 @cache
 def _load(name: str) -> Table:
+    plain, _, percent = name.partition(" doubled ")
+    if percent:
+        table = load(plain)
+        copies = 1 + count_picks(len(table.y), int(percent))
+        source = f"{table.source}; {percent} % of the rows picked and given once more"
+        return Table(name, np.repeat(table.X, copies, axis=0), np.repeat(table.y, copies), source)
     if name not in TABLES:
         raise ValueError(f"unknown table {name!r}; there are {', '.join(TABLES)}")
     X, y, source = TABLES[name]()
