@@ -65,9 +65,10 @@ class Table:
         if kind == "balance":
             from certree.weights import balance
 
-            return np.asarray(balance(self.X[:, BALANCED.get(self.name, 0)]), dtype=np.float64)
+            found: NDArray[np.float64] = balance(self.X[:, BALANCED.get(self.name, 0)]).weights
+            return found
         if kind.startswith("doubled "):
-            return 1.0 + count_picks(len(self.y), int(kind.split()[1]))
+            return (1 + count_picks(len(self.y), int(kind.split()[1]))).astype(np.float64)
         raise ValueError(f"unknown weights {kind!r}")
 
     def binarised(self) -> NDArray[np.uint8]:

@@ -1,0 +1,270 @@
+"""The suites of the paper's three ways to weigh and of its guesses.
+
+weighing     direct, duplicate and sample on the paper's tables with balancing weights: time, true objective, gap
+duplication  the paper's figure 1: rows of FICO doubled, given as weights, as rows and as counts
+guessing     guessed thresholds beside all of them: tests, objective, time
+
+Seconds of a search exclude those that guessing its thresholds took: all contenders of a cell guess the same ones from
+the same weights, and what differs is to be compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from benchmarks.measure import Measurement, Request
+from benchmarks.suites import Cell, Row, Suite, Target, geometric_mean
+
+METHODS = ("direct", "duplicate", "sample")
+PENALTIES = {
+    "compas": (0.005, 0.002, 0.001, 0.0005),
+    "broward": (0.005, 0.002, 0.001, 0.0005),
+    "fico": (0.01, 0.005, 0.002, 0.001, 0.0005),
+    "netherlands": (0.01, 0.005, 0.002, 0.001),
+}
+"""The paper's configuration table, from .01 to .0005."""
+DEEPEST_WHOLE = {"compas": 5, "broward": 3, "fico": 3, "netherlands": 2}
+"""Up to this depth all thresholds are searched; beyond it they are out of reach and are guessed."""
+
+
+def search_seconds(measurement: Measurement) -> float:
+    return measurement.seconds - measurement.notes.get("guess_seconds", 0.0)
+
+
+def seconds_text(measurement: Measurement) -> str:
+    seconds = search_seconds(measurement)
+    text = f"{seconds:.3g} s" if seconds >= 0.1 else f"{seconds * 1000:.2g} ms"
+    return f"> {text}" if measurement.is_timeout else text
+
+
+# Direct, duplicate, sample --------------------------------------------------------------------------------------------
+
+
+def weighing(quick: bool, seconds: float) -> Suite:
+    tables = ("compas", "broward") if quick else tuple(PENALTIES)
+    cells = []
+    for table in tables:
+        for depth in (2, 3) if quick else (2, 3, 4, 5):
+            for penalty in PENALTIES[table][:1] if quick else PENALTIES[table]:
+                is_guessed = depth > DEEPEST_WHOLE[table]
+                options = {"thresholds": "guess"} if is_guessed else {}
+                requests = {
+                    method: Request(
+                        "certree", table, depth, penalty, weights="balance", time_limit=seconds,
+                        options={**options, "method": method, "sample_ratio": 3.0, "random_state": 0},
+                    )
+                    for method in METHODS
+                }  # fmt: skip
+                cells.append(Cell(requests, under="direct", part="guessed" if is_guessed else "all"))
+    targets = [
+        Target("what each method states holds: its lower bound is at most direct's objective", _bounds_hold),
+        Target("direct is never beaten on the true weights where it is certified", _direct_is_best),
+        Target("time as a ratio to direct, reported", _time_ratios),
+    ]
+    return Suite(
+        "weighing", "Direct, duplicate and sample with balancing weights", cells, targets, present=_weighing_table
+    )
+
+
+def _measured(rows: list[Row]) -> list[dict[str, Measurement]]:
+    return [
+        row.measurements for row in rows if row.measurements and all(m.objective for m in row.measurements.values())
+    ]
+
+
+def _bounds_hold(rows: list[Row]) -> tuple[str, bool]:
+    excess = [
+        m[method].notes["lower"] - (m["direct"].objective or math.nan)
+        for m in _measured(rows)
+        for method in METHODS[1:]
+    ]
+    return f"{len(excess)} bounds, the closest {-max(excess, default=math.nan):.2g} below", max(
+        excess, default=1
+    ) <= 1e-9
+
+
+def _direct_is_best(rows: list[Row]) -> tuple[str, bool]:
+    gaps = [
+        (m[method].objective or math.nan) - (m["direct"].objective or math.nan)
+        for m in _measured(rows)
+        if m["direct"].status == "optimal"
+        for method in METHODS[1:]
+    ]
+    return f"gaps from {min(gaps, default=math.nan):.2g} to {max(gaps, default=math.nan):.2g}", min(
+        gaps, default=-1
+    ) >= -1e-9
+
+
+def _time_ratios(rows: list[Row]) -> tuple[str, bool]:
+    found = _measured(rows)
+    words = []
+    for method in METHODS[1:]:
+        ratios = [search_seconds(m[method]) / search_seconds(m["direct"]) for m in found if not m["direct"].is_timeout]
+        if ratios:
+            words.append(f"{method} {geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    return "geometric means: " + ", ".join(words), bool(words)
+
+
+def _weighing_table(rows: list[Row]) -> list[str]:
+    head = ["table", "thresholds", "depth", "λ", "direct", "duplicate", "ratio", "sample", "ratio"]
+    head += ["objective", "gap of duplicate", "gap of sample", "tests"]
+    lines = [
+        "Weights balance sex (FICO: ExternalRiskEstimate in ten quantile bins). *Guessed* thresholds stand where all",
+        "of them are out of reach at that depth. Gap: objective on the true weights less that of direct. Duplication",
+        "with factor 100; three draws a row.",
+        "",
+        "| " + " | ".join(head) + " |",
+        "|" + "---|" * len(head),
+    ]
+    for row in rows:
+        if not row.measurements:
+            continue
+        direct = row.measurements["direct"]
+        cells = [row.cell.subject.table, row.cell.part, str(row.cell.subject.depth), f"{row.cell.subject.penalty:g}"]
+        cells.append(seconds_text(direct))
+        gaps = []
+        for method in METHODS[1:]:
+            found = row.measurements[method]
+            cells += [seconds_text(found), f"{search_seconds(found) / search_seconds(direct):.2f}"]
+            gaps.append(f"{(found.objective or math.nan) - (direct.objective or math.nan):.2g}")
+        cells += [f"{direct.objective:.5f}", *gaps, f"{direct.notes.get('tests', math.nan):.0f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+# Figure 1 -------------------------------------------------------------------------------------------------------------
+
+
+def duplication(quick: bool, seconds: float) -> Suite:
+    depth, penalty = 3, 0.005
+    cells = []
+    for percent in (0, 100, 1000) if quick else (0, 10, 50, 100, 200, 1000, 2000, 4000, 10_000):
+        kind = f"doubled {percent}"
+        # The heaviest row's count: then counts are the weights themselves.
+        heaviest = 1 + -(-percent // 100)
+        requests = {
+            "weights": Request("certree", "fico", depth, penalty, weights=kind, time_limit=seconds),
+            "rows": Request("certree", f"fico {kind}", depth, penalty, time_limit=seconds),
+            "counts": Request(
+                "certree", "fico", depth, penalty, weights=kind, time_limit=seconds,
+                options={"method": "duplicate", "duplication": heaviest},
+            ),
+        }  # fmt: skip
+        cells.append(Cell(requests, under="weights", part=f"{percent} %"))
+    targets = [
+        Target("the same objective given as weights, as rows and as counts", _same_value),
+        Target("with weights the time stays flat: at most 1.5 times that of 0 %", _is_flat),
+        Target("weights are never the slowest by more than a tenth", _never_slowest),
+    ]
+    title = "The paper's figure 1: FICO, rows doubled, depth 3, all thresholds"
+    return Suite("duplication", title, cells, targets, present=_duplication_table)
+
+
+def _same_value(rows: list[Row]) -> tuple[str, bool]:
+    spreads = [max(values) - min(values) for m in _measured(rows) if (values := [x.objective or 0 for x in m.values()])]
+    return f"largest difference {max(spreads, default=math.nan):.1e}", max(spreads, default=1) <= 1e-9
+
+
+def _is_flat(rows: list[Row]) -> tuple[str, bool]:
+    times = [m["weights"].seconds for m in _measured(rows)]
+    if not times:
+        return "nothing measured", False
+    return f"from {min(times):.2f} s to {max(times):.2f} s, {times[0]:.2f} s at 0 %", max(times) <= 1.5 * times[0]
+
+
+def _never_slowest(rows: list[Row]) -> tuple[str, bool]:
+    ratios = [m["weights"].seconds / max(m["rows"].seconds, m["counts"].seconds) for m in _measured(rows)]
+    return f"at most {max(ratios, default=math.nan):.2f} of the slower other", max(ratios, default=9) <= 1.1
+
+
+def _duplication_table(rows: list[Row]) -> list[str]:
+    lines = ["| rows doubled | weights | rows | counts | objective |", "|" + "---|" * 5]
+    for row in rows:
+        if row.measurements:
+            times = [seconds_text(row.measurements[name]) for name in ("weights", "rows", "counts")]
+            objective = row.measurements["weights"].objective or math.nan
+            lines.append("| " + " | ".join([row.cell.part, *times, f"{objective:.5f}"]) + " |")
+    return lines
+
+
+# Guessed thresholds ---------------------------------------------------------------------------------------------------
+
+
+def guessing(quick: bool, seconds: float) -> Suite:
+    grid = [("compas", 3), ("broward", 3)] if quick else [
+        ("compas", 3), ("compas", 4), ("broward", 3), ("fico", 2), ("fico", 3), ("fico", 4), ("netherlands", 2),
+        ("netherlands", 3),
+    ]  # fmt: skip
+    cells = []
+    for table, depth in grid:
+        for weights in ("unit",) if quick else ("unit", "balance"):
+            requests = {
+                name: Request(
+                    "certree", table, depth, 0.005, weights=weights, time_limit=seconds, options={"thresholds": name}
+                )
+                for name in ("all", "guess")
+            }
+            cells.append(Cell(requests, over=("all",), under="guess", part=weights))
+    targets = [
+        Target("at least 20 times fewer tests on FICO and Netherlands", _fewer_tests),
+        Target("objective within 0.01 of all thresholds at depth 3, where that is certified", _within),
+        Target("speed-up, reported", _speed_up),
+    ]
+    return Suite(
+        "guessing", "Guessed thresholds beside all of them, λ = 0.005", cells, targets, present=_guessing_table
+    )
+
+
+def _reduction(found: dict[str, Measurement]) -> float:
+    return found["guess"].notes["all_tests"] / found["guess"].notes["tests"]
+
+
+def _fewer_tests(rows: list[Row]) -> tuple[str, bool]:
+    chosen = [row for row in rows if row.measurements and row.cell.subject.table in ("fico", "netherlands")]
+    ratios = [_reduction(row.measurements) for row in chosen]
+    return f"{min(ratios, default=math.nan):.0f} to {max(ratios, default=math.nan):.0f} times", min(
+        ratios, default=0
+    ) >= 20
+
+
+def _within(rows: list[Row]) -> tuple[str, bool]:
+    gaps = [
+        (m["guess"].objective or math.nan) - (m["all"].objective or math.nan)
+        for row in rows
+        if row.cell.subject.depth == 3 and (m := row.measurements) and m["all"].status == "optimal"
+    ]
+    return f"{len(gaps)} certified, largest {max(gaps, default=math.nan):.2g}", max(gaps, default=1) <= 0.01
+
+
+def _speed_up(rows: list[Row]) -> tuple[str, bool]:
+    found = _measured(rows)
+    search = [m["all"].seconds / search_seconds(m["guess"]) for m in found]
+    whole = [m["all"].seconds / m["guess"].seconds for m in found]
+    if not found:
+        return "nothing measured", False
+    alone = f"search alone {geometric_mean(search):.1f} (up to {max(search):.0f})"
+    return f"{alone}, with the guess itself {geometric_mean(whole):.2f} (up to {max(whole):.1f})", True
+
+
+def _guessing_table(rows: list[Row]) -> list[str]:
+    head = ["table", "weights", "depth", "tests", "kept", "all", "guess", "then search", "objective", "gap to all"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        if not row.measurements:
+            continue
+        whole, guess = row.measurements["all"], row.measurements["guess"]
+        gap = (guess.objective or math.nan) - (whole.objective or math.nan)
+        cells = [
+            row.cell.subject.table, row.cell.part, str(row.cell.subject.depth),
+            f"{guess.notes['all_tests']:.0f}", f"{guess.notes['tests']:.0f}",
+            seconds_text(whole), f"{guess.notes['guess_seconds']:.2f} s", seconds_text(guess),
+            f"{guess.objective:.5f}", f"{gap:.2g}" + ("" if whole.status == "optimal" else " (all not certified)"),
+        ]  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+WEIGHING_SUITES: dict[str, Callable[[bool, float], Suite]] = {
+    suite.__name__: suite for suite in (weighing, duplication, guessing)
+}
