@@ -444,7 +444,7 @@ def account_reference(problem: Problem, reference_costs: Array) -> ReferenceAcco
     its best label, and r[g] the reference's cost less the same, kept within 0 .. max_k c[g, k]. Any guessed bound B has
     B <= Σ_g max(r[g], c[g, t]) + what no tree avoids + λ·leaves(t) for every tree t, which is at most R(t) + Σ_g r[g].
     """
-    groups, costs = problem.equal_rows(), problem.group_costs()
+    groups, costs = problem.equal_rows, problem.group_costs()
     least = costs.min(axis=1)
     own = np.bincount(groups, reference_costs, minlength=len(costs))
     slack = float(np.finfo(float).eps) * (problem.n_rows + 8)

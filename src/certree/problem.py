@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any
 
@@ -171,18 +172,22 @@ class Problem:
                 return False
         return len(self.features.axes) > 0 and (self.min_weight_leaf == 0 or self.weights.sum() >= self.min_weight_leaf)
 
+    @cached_property
     def equal_rows(self) -> Array:
         """For each row the number of its group: rows that no test of this problem tells apart share one."""
-        codes = np.ascontiguousarray(self.features.codes.T)
-        if codes.shape[1] == 0:
-            return np.zeros(self.n_rows, dtype=np.int64)
-        # A row as one opaque value: comparing bytes sorts far faster than comparing columns.
-        whole = codes.view(np.dtype((np.void, codes.dtype.itemsize * codes.shape[1]))).ravel()
-        return np.asarray(np.unique(whole, return_inverse=True)[1])
+        key, span = np.zeros(self.n_rows, dtype=np.int64), 1
+        for axis, codes in zip(self.features.axes, self.features.codes, strict=True):
+            # All axes as the digits of one number; where it would grow too long, what there is gets numbered anew.
+            if span * axis.size >= 2**62:
+                distinct, key = np.unique(key, return_inverse=True)
+                span = len(distinct)
+            key = key * axis.size + codes
+            span *= axis.size
+        return np.asarray(np.unique(key, return_inverse=True)[1])
 
     def group_costs(self) -> Array:
         """float64, groups of equal rows × labels; what each label costs all rows of a group."""
-        groups, n_labels = self.equal_rows(), len(self.labels)
+        groups, n_labels = self.equal_rows, len(self.labels)
         n_groups = int(groups.max()) + 1
         if self.costs is not None:
             return np.stack([np.bincount(groups, column, minlength=n_groups) for column in self.costs.T], axis=1)

@@ -196,7 +196,7 @@ def deviation(problem: Problem, counts: Any) -> Deviation:
     """
     weights, counts = _read_pair(problem.weights, counts)
     assert problem.y is not None, "counts stand for the weights of labelled rows"
-    groups, n_labels = problem.equal_rows(), len(problem.labels)
+    groups, n_labels = problem.equal_rows, len(problem.labels)
     n_groups = int(groups.max()) + 1
     moved = counts / counts.sum() - weights / weights.sum()
     cells = np.bincount(groups * n_labels + problem.y, moved, minlength=n_groups * n_labels).reshape(n_groups, n_labels)
@@ -467,7 +467,7 @@ def balance(
     else:
         if table is None:
             raise ValueError('method="propensity" needs X: the columns that propensities are estimated from')
-        own = _cross_fit(_design(table)[0], codes, names, folds, random_state)
+        own = _cross_fit(number_columns(table)[0], codes, names, folds, random_state)
     n_clipped = 0
     if clip is not None:
         n_clipped = int(np.count_nonzero(own < clip))
@@ -538,7 +538,7 @@ def _read_numeric_groups(values: Array, bins: int) -> tuple[Array, tuple[Value, 
     return codes, tuple(names)
 
 
-def _design(table: Table) -> tuple[Array, tuple[str, ...]]:
+def number_columns(table: Table) -> tuple[Array, tuple[str, ...]]:
     """A table as plain numbers: missing ones as the mean and a flag of their own, categories as flags."""
     columns: list[Array] = []
     names: list[str] = []
@@ -588,7 +588,7 @@ def _differences(
 
     Both use the unweighted spread, so that only the means differ.
     """
-    design, names = _design(table)
+    design, names = number_columns(table)
     spread = np.sqrt(np.mean([design[codes == code].var(axis=0) for code in range(n_groups)], axis=0))
     answers = []
     for amounts in (np.ones(len(codes)), weights):
