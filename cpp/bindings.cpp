@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -84,6 +85,67 @@ nb::tuple bin(Vector<double> values) {
     return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(std::move(distinct)));
 }
 
+// Whether the work is sure to end within some hundredths of a second: then it is not worth a thread of its own.
+bool is_brief(const Input& input, const Constraints& constraints) {
+    const std::int64_t n_codes = std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0});
+    return constraints.max_depth >= 0 && constraints.max_depth <= 3 && constraints.max_leaves == 0 &&
+           !constraints.has_leaf_minimum() && input.n_labels == 2 && n_codes <= 300 && input.n_rows <= 20000;
+}
+
+// Runs the work in a thread of its own while this one forwards Ctrl-C and reports, lock held, ten times a second. The
+// first Ctrl-C asks the work to stop and is forgotten, also where it arrives inside a report; a second one, or any
+// other exception, is left set, and the answer is false.
+template <class Work, class Report>
+bool work_watched(const Work& work, const Control& control, const Report& report) {
+    using Clock = Control::Clock;
+    std::mutex mutex;
+    std::condition_variable finished;
+    bool is_finished = false;
+    std::thread worker([&] {
+        work();
+        const std::lock_guard lock(mutex);
+        is_finished = true;
+        finished.notify_all();
+    });
+    bool was_interrupted = false;
+    bool is_well = true;
+    const auto stop = [&](bool is_interrupt) {
+        control.interrupt();
+        is_well = is_interrupt && !was_interrupted;
+        was_interrupted = true;
+        return is_well;
+    };
+    Clock::time_point next_report = Clock::now() + std::chrono::milliseconds(100);
+    while (is_well) {
+        {
+            nb::gil_scoped_release release;
+            std::unique_lock lock(mutex);
+            if (finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return is_finished; })) {
+                break;
+            }
+        }
+        if (PyErr_CheckSignals() != 0) {
+            if (!stop(PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0)) {
+                break;
+            }
+            PyErr_Clear();
+        }
+        if (Clock::now() >= next_report) {
+            next_report = Clock::now() + std::chrono::milliseconds(100);
+            try {
+                report();
+            } catch (nb::python_error& error) {
+                if (!stop(error.matches(PyExc_KeyboardInterrupt))) {
+                    error.restore();
+                }
+            }
+        }
+    }
+    nb::gil_scoped_release release;
+    worker.join();
+    return is_well;
+}
+
 nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std::uint8_t> categorical,
                std::optional<Vector<std::int32_t>> labels, Vector<double> weights, std::optional<Matrix<double>> costs,
                std::int32_t n_labels, double normaliser, double regularization, int max_depth, int max_leaves,
@@ -93,6 +155,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
                nb::object progress) {
     using Clock = Control::Clock;
     const Clock::time_point start = Clock::now();
+    const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
     Input input;
     input.n_rows = static_cast<std::int32_t>(codes.shape(1));
     input.n_labels = n_labels;
@@ -119,15 +182,12 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     const Limits limits{time_limit, memory_limit, std::max(1, n_threads), switches};
     const Control control(time_limit, switches);
 
-    std::mutex mutex;
-    std::condition_variable finished;
-    bool is_finished = false;
     std::exception_ptr failure;
     std::optional<Instance> instance;
     std::optional<Search> search;
     std::atomic<bool> is_searching{false};
     Result result;
-    std::thread worker([&] {
+    const auto work = [&] {
         try {
             instance.emplace(prepare(input, constraints, switches));
             search.emplace(*instance, constraints, limits, control);
@@ -136,51 +196,17 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
         } catch (...) {
             failure = std::current_exception();
         }
-        const std::lock_guard lock(mutex);
-        is_finished = true;
-        finished.notify_all();
-    });
-
-    bool was_interrupted = false;
+    };
     bool must_raise = false;
-    const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-    Clock::time_point next_report = start + std::chrono::milliseconds(100);
-    while (true) {
-        {
-            nb::gil_scoped_release release;
-            std::unique_lock lock(mutex);
-            if (finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return is_finished; })) {
-                break;
-            }
-        }
-        if (PyErr_CheckSignals() != 0) {
-            must_raise = was_interrupted || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) == 0;
-            control.interrupt();
-            was_interrupted = true;
-            if (must_raise) {
-                break;
-            }
-            PyErr_Clear();
-        }
-        if (!progress.is_none() && Clock::now() >= next_report && is_searching.load(std::memory_order_acquire)) {
-            next_report = Clock::now() + std::chrono::milliseconds(100);
-            try {
-                progress(elapsed(), instance->to_lower(search->upper_now()), instance->to_lower(search->lower_now()));
-            } catch (nb::python_error& error) {
-                // Ctrl-C may arrive while the report is being written: it counts as one between reports does.
-                must_raise = was_interrupted || !error.matches(PyExc_KeyboardInterrupt);
-                control.interrupt();
-                was_interrupted = true;
-                if (must_raise) {
-                    error.restore();
-                    break;
-                }
-            }
-        }
-    }
-    {
+    if (is_brief(input, constraints)) {
         nb::gil_scoped_release release;
-        worker.join();
+        work();
+    } else {
+        must_raise = !work_watched(work, control, [&] {
+            if (!progress.is_none() && is_searching.load(std::memory_order_acquire)) {
+                progress(elapsed(), instance->to_lower(search->upper_now()), instance->to_lower(search->lower_now()));
+            }
+        });
     }
     if (must_raise) {
         throw nb::python_error();
