@@ -583,9 +583,8 @@ Result Search::run() {
     if (control_.is_off(no_deepening) && constraints_.max_depth >= 0) {
         first_depth = most_depth;
     } else if (is_two_labels_ && most_depth >= 2) {
-        constexpr double quick_seconds = 0.02;
-        const bool is_quick = most_depth >= 3 && !control_.is_off(no_triples) &&
-                              two_labels_.triple_seconds(Local(instance_, root)) < quick_seconds;
+        constexpr std::int64_t few_tests = 400;
+        const bool is_quick = most_depth >= 3 && !control_.is_off(no_triples) && instance_.n_tests <= few_tests;
         first_depth = is_quick ? 3 : 2;
     }
     for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {

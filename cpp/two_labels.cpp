@@ -82,10 +82,6 @@ bool TwoLabels::triples_pay(const Local& local) const {
            triple_cycles(local) < share_looked_at * local.n_tests * pair_cycles(local);
 }
 
-double TwoLabels::triple_seconds(const Local& local) const {
-    return triples_pay(local) ? triple_cycles(local) / 2.5e9 : 1e9;
-}
-
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.
 TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int depth, Amount budget,
                                    int n_threads) const {

@@ -38,7 +38,6 @@ public:
 
     // Whether depth three in closed form is cheaper than depth two under root tests chosen by intervals.
     bool triples_pay(const Local& local) const;
-    double triple_seconds(const Local& local) const;  // a rough forecast
 
     Amount leaf_value(const RowSet& set) const {
         return (set.worst - (set.balance < 0 ? -set.balance : set.balance)) / 2 + instance_.penalty;
