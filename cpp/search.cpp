@@ -582,10 +582,8 @@ Result Search::run() {
     int first_depth = 1;
     if (control_.is_off(no_deepening) && constraints_.max_depth >= 0) {
         first_depth = most_depth;
-    } else if (is_two_labels_ && most_depth >= 2) {
-        constexpr std::int64_t few_tests = 400;
-        const bool is_quick = most_depth >= 3 && !control_.is_off(no_triples) && instance_.n_tests <= few_tests;
-        first_depth = is_quick ? 3 : 2;
+    } else if (constexpr std::int64_t few_tests = 400; is_two_labels_ && instance_.n_tests <= few_tests) {
+        first_depth = std::min(most_depth, control_.is_off(no_triples) ? 2 : 3);
     }
     for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
         statistics_.depth_reached = depth;
