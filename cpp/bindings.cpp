@@ -85,11 +85,16 @@ nb::tuple bin(Vector<double> values) {
     return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(std::move(distinct)));
 }
 
-// Whether the work is sure to end within some hundredths of a second: then it is not worth a thread of its own.
+// Whether the work is sure to end within some hundredths of a second: then it is not worth a thread of its own, and a
+// Ctrl-C that falls into it is raised when it is done.
 bool is_brief(const Input& input, const Constraints& constraints) {
     const std::int64_t n_codes = std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0});
+    const auto n_axes = static_cast<std::int64_t>(input.sizes.size());
+    constexpr std::int64_t few_codes = 300;
+    constexpr std::int64_t few_steps = 10'000'000;
     return constraints.max_depth >= 0 && constraints.max_depth <= 3 && constraints.max_leaves == 0 &&
-           !constraints.has_leaf_minimum() && input.n_labels == 2 && n_codes <= 300 && input.n_rows <= 20000;
+           !constraints.has_leaf_minimum() && input.n_labels == 2 && n_codes <= few_codes &&
+           input.n_rows * n_axes * n_axes * n_axes <= few_steps;
 }
 
 // Runs the work in a thread of its own while this one forwards Ctrl-C and reports, lock held, ten times a second. The

@@ -122,15 +122,16 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         if (!control_.is_off(no_leaf_bound) && !control_.should_stop()) {
             Amount best = leaf_gain;
             for (std::size_t t = 0; t < n_tests; ++t) {
-                best = std::max(best, gains.total(t, amounts.shift, penalty) + amounts.slack);
+                best = std::max(best, gains.total(t, amounts.shift, penalty));
             }
-            const Amount shallower = to_cost(best);
-            const Amount lower = std::min(shallower, bounds::deeper_than(2, penalty));
+            const Amount deeper = bounds::deeper_than(2, penalty);
+            const Amount lower = std::min(to_cost(best + amounts.slack), deeper);
             if (lower >= budget) {
                 answer.lower = lower;
                 return answer;
             }
-            is_shallow = shallower <= lower;
+            // For certain, whatever was rounded: the best tree of depth two costs no more than any deeper one.
+            is_shallow = to_cost(best - amounts.slack) < deeper;
         }
         if (!is_shallow && !control_.should_stop()) {
             find_triple_gains(prepared, table, gains, n_threads);
