@@ -202,6 +202,23 @@ def test_deeper_trees_of_larger_tables_do_not_depend_on_the_way(depth: int, weig
             assert other.upper == pytest.approx(expected.upper, rel=0, abs=2 * expected.rounding + 1e-15), switches
 
 
+@pytest.mark.parametrize("switches", [(), ("cost_model",), ("fine_grid",), ("cost_model", "fine_grid")])
+def test_a_penalty_as_small_as_the_rounding(switches: tuple[str, ...]) -> None:
+    # Weights over 45 powers of two do not fit the narrow sums of the closed forms, and a penalty of the size of the
+    # smallest weight is decided by what was rounded away.
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(6, 24))
+        X = rng.integers(0, rng.choice([2, 4, 9]), (n_rows, int(rng.integers(1, 4)))).astype(float)
+        y = (X[:, 0] > X[:, 0].mean()) ^ (X[:, -1] % 2 == 1) ^ (rng.random(n_rows) < 0.2)
+        weights = 2.0 ** rng.integers(0, 45, n_rows)
+        penalty = float(rng.choice([0.0, 1.0, 3.0, 1000.0])) / weights.sum()
+        problem = Problem.from_labels(X, y, weights, regularization=penalty, max_depth=3)
+        solution = solve(problem, switched_off=switches)
+        assert solution.status == "optimal"
+        assert solution.upper == pytest.approx(float(certify.enumerate_optimum(problem)), rel=1e-12, abs=1e-18), seed
+
+
 # Invariances ----------------------------------------------------------------------------------------------------------
 
 
