@@ -280,8 +280,8 @@ def weights(quick: bool, seconds: float) -> Suite:
 
 def threads(quick: bool, seconds: float) -> Suite:
     grid = [("compas", 4, 0.001)] if quick else [
-        ("broward", 4, 0.005), ("fico", 3, 0.005), ("compas", 6, 0.005), ("german", 5, 0.005), ("coupon", 5, 0.005),
-        ("lalonde", 5, 0.005),
+        ("compas", 5, 0.001), ("broward", 4, 0.01), ("german", 5, 0.005), ("coupon", 5, 0.005),
+        ("two-valued-0.3", 5, 0.005),
     ]  # fmt: skip
     cells = []
     for table, depth, penalty in grid:
