@@ -109,3 +109,18 @@ def test_threads_are_named_once() -> None:
     assert regularization_path(X, y, n_jobs=2).points[-1].loss == regularization_path(X, y, n_threads=2).points[-1].loss
     with pytest.raises(ValueError, match="n_jobs or n_threads, not both"):
         regularization_path(X, y, n_jobs=1, n_threads=1)
+
+
+@pytest.mark.parametrize("time_limit", [None, 0.0, 1e-4, 1e-3])
+def test_leaves_rise_losses_fall_and_slopes_fall(time_limit: float | None) -> None:
+    # Real weights make equal losses differ in their last bit, and limits make trees that are no corners at all.
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(20, 120))
+        X = rng.integers(0, int(rng.integers(2, 8)), (n_rows, 3)).astype(float)
+        y = rng.integers(0, 2, n_rows)
+        path = regularization_path(X, y, rng.lognormal(size=n_rows), max_depth=3, time_limit=time_limit)
+        for smaller, larger in pairwise(path):
+            assert smaller.leaves < larger.leaves
+            assert smaller.loss > larger.loss
+            assert smaller.regularization_low > larger.regularization_low >= 0

@@ -137,30 +137,45 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
         is_complete = is_complete and solution.is_optimal
         return solution
 
-    def between(small: Solution, large: Solution) -> list[Solution]:
-        """The corners strictly between two known ones, by leaves."""
+    def explore(small: Solution, large: Solution) -> None:
+        """Finds the corners strictly between two known ones."""
+        if not (small.tree.n_leaves < large.tree.n_leaves and small.loss > large.loss):
+            return
         slope = _slope(small, large)
-        found = answer(problem.with_regularization(slope))
+        middle = answer(problem.with_regularization(slope))
         on_line = small.loss + slope * small.tree.n_leaves
         # Below the line by more than rounding, or else what was found is one of the ends or ties with them.
-        if not found.upper < on_line - 2 * found.rounding - 1e-15 * on_line:
-            return []
-        return [*between(small, found), found, *between(found, large)]
+        if not middle.upper < on_line - 2 * middle.rounding - 1e-15 * on_line:
+            return
+        found.append(middle)
+        # A solve that a limit ended may have as many leaves as an end: then it has nothing between.
+        explore(small, middle)
+        explore(middle, large)
 
     lone_leaf = answer(replace(problem, regularization=0.0, max_depth=0))
+    # At λ = 0 leaves cost nothing, so this tree may carry idle ones; the hull prefers a smaller tree of its loss.
     end = answer(problem.with_regularization(0.0))
-    corners = [lone_leaf]
-    if end.loss < lone_leaf.loss and end.tree.n_leaves > 1:
-        corners += [*between(lone_leaf, end), end]
-        # At λ = 0 leaves cost nothing, so the last tree may carry idle ones; a smaller tree of its loss replaces it.
-        while len(corners) > 1 and not corners[-1].loss < corners[-2].loss:
-            corners.pop()
+    found = [lone_leaf, end]
+    explore(lone_leaf, end)
+    corners = _hull(found)
     slopes = [_slope(small, large) for small, large in pairwise(corners)]
     points = [
         PathPoint(low, high, corner.tree, corner.loss, corner.tree.n_leaves, corner.status, corner)
         for corner, low, high in zip(corners, [*slopes, 0.0], [float("inf"), *slopes], strict=True)
     ]
     return RegularizationPath(tuple(points), is_complete)
+
+
+def _hull(solutions: list[Solution]) -> list[Solution]:
+    """The trees that are best for some λ, by leaves: losses fall, and by less for every further leaf."""
+    corners: list[Solution] = []
+    for solution in sorted(solutions, key=lambda solution: (solution.tree.n_leaves, solution.loss)):
+        if corners and not solution.loss < corners[-1].loss - 2 * solution.rounding - 1e-15 * corners[-1].loss:
+            continue
+        while len(corners) > 1 and not _slope(corners[-2], corners[-1]) > _slope(corners[-1], solution):
+            corners.pop()
+        corners.append(solution)
+    return corners
 
 
 def _slope(small: Solution, large: Solution) -> float:
