@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from certree.datasets import fetch, load_lalonde, make_weighted
+from certree.datasets import fetch, load_lalonde, make_policy, make_weighted
 from certree.datasets.files import read_csv, to_array, to_frame, to_labels
 from certree.datasets.named import SOURCES
 
@@ -53,6 +54,63 @@ class TestLalonde:
             for frame in (load_lalonde(as_frame=True).frame, fetch("lalonde", as_frame=True).frame)
         )
         pd.testing.assert_frame_equal(ours, theirs)
+
+
+class TestMakePolicy:
+    def test_same_seed_same_log(self) -> None:
+        one, two, other = (make_policy(200, random_state=seed) for seed in (3, 3, 4))
+        for part in ("data", "treatment", "outcome", "expected", "propensity", "planted"):
+            np.testing.assert_array_equal(one[part], two[part])
+        assert not np.array_equal(one.data, other.data)
+
+    @pytest.mark.parametrize("n_actions", [2, 3, 5])
+    @pytest.mark.parametrize("logging", ["randomised", "confounded"])
+    def test_the_truth_is_the_truth(self, n_actions: int, logging: Any) -> None:
+        log = make_policy(4000, n_actions=n_actions, effect=0.7, logging=logging, random_state=1)
+        rows = np.arange(4000)
+        np.testing.assert_array_equal(log.expected.argmax(axis=1), log.planted)
+        others = log.expected[log.expected < log.expected.max(axis=1, keepdims=True)].reshape(4000, -1)
+        np.testing.assert_allclose(log.expected.max(axis=1) - others.max(axis=1), 0.7)
+        noise = log.outcome - log.expected[rows, log.treatment]
+        assert noise.mean() == pytest.approx(0, abs=0.06)
+        assert noise.std() == pytest.approx(1, abs=0.05)
+        np.testing.assert_allclose(log.propensity.sum(axis=1), 1)
+        assert log.propensity.min() > 0.02
+        # Drawn as stated: the share of each action among the rows most and least likely to get it.
+        for action in range(n_actions):
+            likely = log.propensity[:, action] >= np.median(log.propensity[:, action])
+            for part in (likely, ~likely) if logging == "confounded" else (rows,):
+                got = (log.treatment[part] == action).mean()
+                assert got == pytest.approx(log.propensity[part, action].mean(), abs=0.05)
+
+    def test_confounding_misleads_plain_means_and_randomising_does_not(self) -> None:
+        for logging, is_misled in (("randomised", False), ("confounded", True)):
+            log = make_policy(20000, effect=0.0, logging=logging, noise=0.5, random_state=2)  # type: ignore[arg-type]
+            difference = log.outcome[log.treatment == 1].mean() - log.outcome[log.treatment == 0].mean()
+            assert (difference > 0.1) == is_misled
+
+    def test_depth_and_values(self) -> None:
+        assert len(np.unique(make_policy(100, depth=0).planted)) == 1
+        assert set(np.unique(make_policy(100, n_values=3).data)) == {0, 1, 2}
+        assert np.isfinite(make_policy(50, n_values=1, logging="confounded").outcome).all()
+        clean = make_policy(50, noise=0.0)
+        np.testing.assert_array_equal(clean.outcome, clean.expected[np.arange(50), clean.treatment])
+
+    @pytest.mark.parametrize(
+        ("settings", "words"),
+        [
+            ({"n_rows": 0}, "n_rows"),
+            ({"n_actions": 1}, "n_actions"),
+            ({"depth": -1}, "depth"),
+            ({"noise": -1.0}, "noise"),
+            ({"effect": float("nan")}, "effect"),
+            ({"n_values": 0}, "n_values"),
+            ({"logging": "chosen"}, "logging"),
+        ],
+    )
+    def test_bad_settings(self, settings: dict[str, Any], words: str) -> None:
+        with pytest.raises(ValueError, match=words):
+            make_policy(**settings)
 
 
 class TestMakeWeighted:

@@ -1,11 +1,12 @@
 """certree: certified optimal sparse decision trees for weighted data."""
 
-from certree import certify, datasets, weights
+from certree import certify, datasets, policy, weights
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
 from certree.guesses import guess_depth, guess_thresholds
 from certree.path import regularization_path
 from certree.plot import plot_tree
+from certree.policy import PolicyTree
 from certree.problem import Problem
 from certree.solution import Solution
 from certree.solver import PACKAGE_VERSION, Limits, solve
@@ -15,6 +16,7 @@ __version__ = PACKAGE_VERSION
 
 __all__ = [
     "Limits",
+    "PolicyTree",
     "Problem",
     "Solution",
     "SparseTreeClassifier",
@@ -30,6 +32,7 @@ __all__ = [
     "guess_thresholds",
     "load",
     "plot_tree",
+    "policy",
     "regularization_path",
     "solve",
     "to_sklearn",

@@ -97,21 +97,27 @@ def check(
     sample_weight: Any = None,
     *,
     costs: Any = None,
+    rewards: Any = None,
     arms: Any = None,
     prove_bound: bool = False,
 ) -> Verdict:
     """Check a certificate and its tree against a table; the verdict says exactly what does not hold.
 
-    `prove_bound` looks at every tree as well: for tiny tables only.
+    The table comes with labels `y`, with `costs` or, for a policy, with `rewards` (n × K, in the tree's order of
+    actions). `prove_bound` looks at every tree as well: for tiny tables only.
     """
     if certificate.get("format") != FORMAT:
         raise ValueError(f"not a certificate: format is {certificate.get('format')!r}, not {FORMAT!r}")
+    if rewards is not None:
+        rewards = np.asarray(rewards, dtype=np.float64)
+        costs = rewards.max(axis=1, keepdims=True) - rewards
     problem = _read_problem(certificate, tree, X, y, sample_weight, costs, arms)
     account = measure(tree, problem)
     failures = [
         *_check_amounts(certificate, tree, problem, account),
         *_check_bounds(certificate),
         *_check_constraints(certificate, tree, problem, account),
+        *([] if rewards is None else _check_values(certificate, tree, X, rewards, sample_weight)),
     ]
     if prove_bound:
         optimum = enumerate_optimum(problem)
@@ -139,7 +145,7 @@ def _read_problem(
     codes = None
     if costs is None:
         if y is None:
-            raise ValueError("a certificate is checked against labels or costs: give y or costs")
+            raise ValueError("a certificate is checked against labels, costs or rewards: give y or costs or rewards")
         codes = _read_labels(y, tree)
         factors = certificate.get("class_weights")
         if factors is not None:
@@ -186,6 +192,28 @@ def _check_amounts(certificate: Mapping[str, Any], tree: Tree, problem: Problem,
             f"weight is {certificate['weight']!r} in the certificate, but {problem.normaliser!r} on this table"
         )
     return failures
+
+
+def _check_values(certificate: Mapping[str, Any], tree: Tree, X: Any, rewards: Array, sample_weight: Any) -> list[str]:
+    """What a policy states in units of its rewards: the same facts as of its costs, seen from above."""
+    stated = certificate["policy"]
+    weights = check_weights(sample_weight, len(rewards))
+    chosen = rewards[np.arange(len(rewards)), tree.label[tree.apply(X)]] * weights
+    total = math.fsum(weights.tolist())
+    value = math.fsum(chosen.tolist()) / total
+    objective = value - certificate["regularization"] * tree.n_leaves
+    # Costs are differences of rewards, so rounding is in proportion to the rewards, however small the costs are.
+    size = math.fsum((np.abs(rewards).max(axis=1) * weights).tolist()) / total + abs(objective)
+    slack = certificate["rounding"] + 8 * float(np.finfo(float).eps) * size
+    amounts = {
+        "value": value, "objective": objective, "gap": certificate["gap"],
+        "upper_bound": objective + certificate["gap"],
+    }  # fmt: skip
+    return [
+        f"{name} of the policy is {stated[name]!r} in the certificate, but {amount!r} on this table"
+        for name, amount in amounts.items()
+        if not abs(stated[name] - amount) <= slack
+    ]
 
 
 def _check_bounds(certificate: Mapping[str, Any]) -> list[str]:

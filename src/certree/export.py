@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from certree.estimators import SparseTreeClassifier
+from certree.policy import PolicyTree
 from certree.tree import FORMAT as TREE_FORMAT
 from certree.tree import Array, Test, Tree, Value, format_number
 
@@ -231,7 +232,7 @@ def export_json(model: Any, *, indent: int | None = 1) -> str:
     """
     if isinstance(model, Tree):
         return json.dumps(model.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-    if not isinstance(model, SparseTreeClassifier):
+    if not isinstance(model, (SparseTreeClassifier, PolicyTree)):
         raise TypeError(f"export_json takes a fitted estimator or a Tree, not a {type(model).__name__}")
     tree = tree_of(model)
     document = {
@@ -291,20 +292,27 @@ def load(source: str | Path) -> Any:
     raise ValueError(f"not a model: format is {found!r}, neither {FORMAT!r} nor {TREE_FORMAT!r}")
 
 
-def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier:
+def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
     if document["version"] != VERSION:
         raise ValueError(f"a model of version {document['version']!r}; this release reads version {VERSION}")
-    if document["estimator"] != SparseTreeClassifier.__name__:
+    if document["estimator"] not in (SparseTreeClassifier.__name__, PolicyTree.__name__):
         raise ValueError(f"a model of an unknown estimator, {document['estimator']!r}")
     tree, certificate = Tree.from_dict(document["tree"]), dict(document["certificate"])
-    model = SparseTreeClassifier(**document["settings"])
-    model.classes_ = np.array(tree.labels)
+    model: SparseTreeClassifier | PolicyTree
+    if document["estimator"] == SparseTreeClassifier.__name__:
+        model = SparseTreeClassifier(**document["settings"])
+        model.classes_ = np.array(tree.labels)
+        model.loss_, model.objective_ = certificate["loss"], certificate["objective"]
+        model.lower_bound_, model.gap_ = certificate["lower_bound"], certificate["gap"]
+    else:
+        model, policy = PolicyTree(**document["settings"]), certificate["policy"]
+        model.actions_ = np.array(tree.labels)
+        model.value_, model.objective_ = policy["value"], policy["objective"]
+        model.upper_bound_, model.gap_ = policy["upper_bound"], policy["gap"]
     model.tree_, model.n_leaves_, model.depth_ = tree, tree.n_leaves, tree.depth
     model.n_features_in_ = len(tree.columns)
     if document["has_feature_names"]:
         model.feature_names_in_ = np.array([column.name for column in tree.columns], dtype=object)
-    model.loss_, model.objective_ = certificate["loss"], certificate["objective"]
-    model.lower_bound_, model.gap_ = certificate["lower_bound"], certificate["gap"]
     model.status_, model.certificate_ = certificate["status"], certificate
     model.statistics_, model.fit_seconds_ = dict(document["statistics"]), document["fit_seconds"]
     return model

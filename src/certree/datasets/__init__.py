@@ -4,7 +4,7 @@ Every function returns a scikit-learn `Bunch` and touches neither the network no
 """
 
 from certree.datasets.embedded import load_lalonde
-from certree.datasets.generated import make_weighted
+from certree.datasets.generated import make_policy, make_weighted
 from certree.datasets.named import fetch
 
-__all__ = ["fetch", "load_lalonde", "make_weighted"]
+__all__ = ["fetch", "load_lalonde", "make_policy", "make_weighted"]

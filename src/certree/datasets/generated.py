@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 WeightKind = Literal["unit", "integer", "lognormal", "heavy"]
+Logging = Literal["randomised", "confounded"]
 
 
 def make_weighted(
@@ -44,23 +45,11 @@ def make_weighted(
     Bunch
         `data`, `target`, `sample_weight`, `feature_names` and `planted`, the labels of the planted tree before noise.
     """
-    for name, value, least in (
-        ("n_rows", n_rows, 1),
-        ("n_columns", n_columns, 1),
-        ("n_labels", n_labels, 2),
-        ("depth", depth, 0),
-    ):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
+    _check_least(n_rows=(n_rows, 1), n_columns=(n_columns, 1), n_labels=(n_labels, 2), depth=(depth, 0))
     if not 0 <= noise <= 1:
         raise ValueError(f"noise must lie between 0 and 1, got {noise}")
-    if n_values is not None and n_values < 1:
-        raise ValueError(f"n_values must be at least 1 or None, got {n_values}")
     random = np.random.default_rng(random_state)
-    if n_values is None:
-        data = random.normal(size=(n_rows, n_columns))
-    else:
-        data = random.integers(n_values, size=(n_rows, n_columns)).astype(np.float64)
+    data = _draw_columns(n_rows, n_columns, n_values, random)
     planted = np.empty(n_rows, dtype=np.int64)
     _plant(planted, data, np.arange(n_rows), depth, int(random.integers(n_labels)), n_labels, random)
     is_noisy = random.random(n_rows) < noise
@@ -73,6 +62,90 @@ def make_weighted(
         feature_names=[f"x{index}" for index in range(n_columns)],
         planted=planted,
     )
+
+
+def make_policy(
+    n_rows: int = 1000,
+    n_columns: int = 5,
+    *,
+    n_actions: int = 2,
+    depth: int = 2,
+    effect: float = 1.0,
+    noise: float = 1.0,
+    logging: Logging = "randomised",
+    n_values: int | None = None,
+    random_state: int = 0,
+) -> Bunch:
+    """A log of decisions whose best policy is a planted tree, with the truth beside it.
+
+    Parameters
+    ----------
+    n_rows, n_columns, n_actions : int
+        Size of the table and number of actions.
+    depth : int
+        Depth of the planted tree. Its thresholds split the rows that reach them between 3 : 7 and 7 : 3.
+    effect : float
+        By how much the planted action of a row beats every other one; at 0 all actions are equal.
+    noise : float
+        Standard deviation of the outcome around its expectation.
+    logging : {"randomised", "confounded"}
+        Actions drawn with equal chances; or with chances that follow what the row could expect anyway, so that later
+        actions go to those who would fare better in any case, and plain means of the outcome mislead.
+    n_values : int, optional
+        Number of distinct values a column; None for continuous columns.
+    random_state : int
+        Seed; the same seed gives the same table.
+
+    Returns
+    -------
+    Bunch
+        `data`, `treatment` (0 to n_actions − 1), `outcome` and `feature_names`; and the truth: `expected` (n × K
+        outcomes without noise), `propensity` (n × K) and `planted`, the best action of each row.
+    """
+    _check_least(n_rows=(n_rows, 1), n_columns=(n_columns, 1), n_actions=(n_actions, 2), depth=(depth, 0))
+    _check_least(effect=(effect, 0), noise=(noise, 0))
+    if logging not in ("randomised", "confounded"):
+        raise ValueError(f"logging must be 'randomised' or 'confounded', got {logging!r}")
+    random = np.random.default_rng(random_state)
+    data = _draw_columns(n_rows, n_columns, n_values, random)
+    planted = np.empty(n_rows, dtype=np.int64)
+    _plant(planted, data, np.arange(n_rows), depth, int(random.integers(n_actions)), n_actions, random)
+    centred = data - data.mean(axis=0)
+    slopes = random.normal(size=n_columns)
+    prospect = (centred / np.maximum(centred.std(axis=0), 1e-12)) @ (slopes / np.linalg.norm(slopes))
+    actions = np.arange(n_actions)
+    expected = prospect[:, None] + effect * (actions == planted[:, None])
+    logits = np.zeros((n_rows, n_actions))
+    if logging == "confounded":
+        # Bounded, so that every action keeps a chance that an estimate can be built on.
+        logits = np.clip(prospect, -1.5, 1.5)[:, None] * np.linspace(-0.7, 0.7, n_actions)
+    propensity = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    treatment = (random.random((n_rows, 1)) > propensity.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    return Bunch(
+        data=data,
+        treatment=treatment,
+        outcome=expected[np.arange(n_rows), treatment] + noise * random.normal(size=n_rows),
+        feature_names=[f"x{index}" for index in range(n_columns)],
+        expected=expected,
+        propensity=propensity,
+        planted=planted,
+    )
+
+
+def _check_least(**figures: tuple[float, float]) -> None:
+    for name, (value, least) in figures.items():
+        if not value >= least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
+def _draw_columns(
+    n_rows: int, n_columns: int, n_values: int | None, random: np.random.Generator
+) -> NDArray[np.float64]:
+    if n_values is None:
+        return random.normal(size=(n_rows, n_columns))
+    if n_values < 1:
+        raise ValueError(f"n_values must be at least 1 or None, got {n_values}")
+    return random.integers(n_values, size=(n_rows, n_columns)).astype(np.float64)
 
 
 def _plant(

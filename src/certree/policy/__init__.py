@@ -1,0 +1,16 @@
+"""Policies: scores from logged decisions, exact policy trees, and an evaluation that does not flatter."""
+
+from certree.policy.evaluation import Estimate, Evaluation, evaluate
+from certree.policy.scores import Scores, direct, doubly_robust, inverse_propensity
+from certree.policy.tree import PolicyTree
+
+__all__ = [
+    "Estimate",
+    "Evaluation",
+    "PolicyTree",
+    "Scores",
+    "direct",
+    "doubly_robust",
+    "evaluate",
+    "inverse_propensity",
+]

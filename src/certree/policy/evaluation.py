@@ -1,0 +1,404 @@
+"""What a policy is worth on rows that neither it nor any model has seen.
+
+Rows are dealt into folds. Without a fold everything is learned anew: the models of outcome and propensity, by
+cross-fitting among the other rows, and from their scores the policy; then the models once more, on all of the other
+rows, to score the fold. So the fold's doubly robust scores are independent of the policy that they judge, and their
+mean is the mean of independent terms, with the standard error of such a mean. One score matrix never serves for both
+learning and judging: the tree that fits the noise of its scores would be praised for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import has_fit_parameter
+
+from certree.policy.log import Log, read_log
+from certree.policy.scores import Nuisances, combine, score, split_rows
+from certree.table import read_table
+from certree.tree import Tree, Value, format_number, plain_value
+
+Array = NDArray[Any]
+
+LEAST_ROWS = 4
+"""Rows of an action that nested splits need: two outside every fold, so that each inner half has one."""
+LARGEST_SEED = 2**31 - 1
+
+
+# What is found ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its standard error and interval."""
+
+    value: float
+    error: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        value, low, high = (format_number(number, 4) for number in (self.value, self.low, self.high))
+        return f"{value} ({low} to {high})"
+
+
+@dataclass(frozen=True)
+class LeafRow:
+    """A leaf of a policy on the rows that did not shape it."""
+
+    leaf: str
+    """The tests that lead to it."""
+    action: Value
+    """What it gives."""
+    folds: int
+    """In how many folds a policy with this very leaf was learned; the figures pool them."""
+    rows: int
+    share: float
+    """Of all rows."""
+    arms: dict[Value, float]
+    """Of these rows, the share that got each action."""
+    rewards: dict[Value, Estimate]
+    """The mean reward of each action here."""
+    gain: Estimate
+    """Of the leaf's action over the control action, paired."""
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """What the policy does to one group."""
+
+    group: Value
+    rows: int
+    rates: dict[Value, float]
+    """The share of the group that is given each action."""
+    value: Estimate
+    gain: Estimate
+    """Over the control action, paired."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What `evaluate` found."""
+
+    value: Estimate
+    """The mean reward of the policy."""
+    fixed: dict[Value, Estimate]
+    """The mean reward of giving everyone the same action."""
+    gains: dict[Value, Estimate]
+    """The gain of the policy over giving everyone the same action, paired."""
+    gain_over_random: Estimate
+    control: Value
+    """The action that stands for treating nobody."""
+    rates: dict[Value, float]
+    """The share of rows that the policy gives each action."""
+    leaves: tuple[LeafRow, ...]
+    """Of the first repeat."""
+    groups: tuple[GroupRow, ...]
+    """Of the first repeat; empty without `group`."""
+    level: float
+    n_rows: int
+    folds: int
+    repeats: int
+    policies: tuple[Any, ...] = field(repr=False)
+    """The policies of the first repeat, one a fold; a rule that was not learned, alone."""
+
+    @property
+    def gain(self) -> Estimate:
+        """Over treating nobody: over the control action."""
+        return self.gains[self.control]
+
+    @property
+    def best_fixed(self) -> Value:
+        """The single action of the greatest estimated value; the first of equals."""
+        return max(self.fixed, key=lambda action: self.fixed[action].value)
+
+    @property
+    def has_gain(self) -> bool:
+        """Whether the policy is shown to beat every single action: each interval of a gain lies above 0.
+
+        All must, so no correction for looking at several is due: where one action is as good as the policy, the
+        chance of all intervals lying above 0 is at most that of its own.
+        """
+        return all(gain.low > 0 for gain in self.gains.values())
+
+    def statement(self) -> str:
+        """Whether there is a gain, in plain words."""
+        best, sure = self.best_fixed, f"{100 * self.level:g}%"
+        gain = self.gains[best]
+        if self.has_gain:
+            return f"The policy gains {gain} over giving everyone {best!r}, the best single action ({sure} interval)."
+        worst = min(self.gains, key=lambda action: self.gains[action].low)
+        words = f"No gain over giving everyone {worst!r} can be shown"
+        if worst == self.control:
+            words += " (treating nobody)"
+        return f"{words}: the policy gains {self.gains[worst]} over it ({sure} interval)."
+
+    def summary(self) -> str:
+        """Everything but the leaves and groups, for people."""
+        splits = f"{self.folds} folds, {self.repeats} repeat{'' if self.repeats == 1 else 's'}"
+        lines = [
+            self.statement(),
+            f"Mean reward of the policy: {self.value}, on {self.n_rows:,} rows unseen in learning ({splits}).",
+            *(
+                f"Everyone {action!r}: {fixed}; the policy gains {self.gains[action]}"
+                f"{' over treating nobody' if action == self.control else ''}."
+                for action, fixed in self.fixed.items()
+            ),
+            f"The policy gains {self.gain_over_random} over an action at random.",
+            "It gives " + ", ".join(f"{action!r} to {100 * rate:.1f}%" for action, rate in self.rates.items()) + ".",
+        ]
+        return "\n".join(lines)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Value and gains as plain rows, for a frame or a CSV file."""
+        estimates: list[tuple[str, str, Estimate]] = [("value", "", self.value)]
+        estimates += [("value of fixed action", str(action), fixed) for action, fixed in self.fixed.items()]
+        estimates += [("gain over fixed action", str(action), gain) for action, gain in self.gains.items()]
+        estimates.append(("gain over random", "", self.gain_over_random))
+        return [
+            {"figure": figure, "action": action, "value": e.value, "error": e.error, "low": e.low, "high": e.high}
+            for figure, action, e in estimates
+        ]
+
+
+# Finding it ---------------------------------------------------------------------------------------------------------
+
+
+def evaluate(
+    policy: Any,
+    X: Any,
+    treatment: Any,
+    outcome: Any,
+    propensity: Any = None,
+    outcome_model: Any = None,
+    propensity_model: Any = None,
+    folds: int = 5,
+    clip: float = 0.01,
+    random_state: Any = None,
+    *,
+    repeats: int = 1,
+    level: float = 0.95,
+    maximize: bool = True,
+    costs: Any = None,
+    actions: Sequence[Any] | None = None,
+    control: Any = None,
+    group: Any = None,
+) -> Evaluation:
+    """The honest value of a policy, and what it gains over giving everyone the same.
+
+    Parameters
+    ----------
+    policy : estimator, Tree or function
+        An estimator with fit(X, rewards) and predict(X), as PolicyTree: it is cloned and learned anew without each
+        fold, whatever it was fitted on before. A Tree, or a function from a table to actions, is a rule that was not
+        learned from these rows, and is judged as it is.
+    X, treatment, outcome, propensity, outcome_model, propensity_model, folds, clip, maximize, costs, actions :
+        As in `doubly_robust`. `folds` counts both the parts that are held out and those of the cross-fitting inside.
+    random_state : int, RandomState instance or None, default=None
+        How rows fall into folds, in all repeats.
+    repeats : int, default=1
+        Over how many deals into folds to repeat. Estimates are then medians, and their errors grow by how far the
+        repeats lie apart.
+    level : float, default=0.95
+        Of the intervals.
+    control : action, default=None
+        The action that stands for treating nobody. None: the first.
+    group : array of n values, default=None
+        A sensitive group of each row, for rates and values by group.
+    """
+    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
+        raise ValueError(f"repeats must be an integer of at least 1, not {repeats!r}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    nuisances = Nuisances(outcome_model, propensity_model, clip)
+    base = 0 if control is None else _find_action(control, log.actions, "control is")
+    group_codes, group_names = (None, ()) if group is None else _read_group(group, log.n_rows)
+    seeds = check_random_state(random_state).randint(LARGEST_SEED, size=(repeats, 2))
+    trials = [_judge_once(policy, log, nuisances, folds, outer, inner) for outer, inner in seeds.tolist()]
+
+    def estimate(columns: list[Array]) -> Estimate:
+        return _estimate(columns, level)
+
+    chosen = [trial.rewards[np.arange(log.n_rows), trial.action] for trial in trials]
+    first = trials[0]
+    return Evaluation(
+        value=estimate(chosen),
+        fixed={name: estimate([trial.rewards[:, k] for trial in trials]) for k, name in enumerate(log.actions)},
+        gains={
+            name: estimate([own - trial.rewards[:, k] for own, trial in zip(chosen, trials, strict=True)])
+            for k, name in enumerate(log.actions)
+        },
+        gain_over_random=estimate(
+            [own - trial.rewards.mean(axis=1) for own, trial in zip(chosen, trials, strict=True)]
+        ),
+        control=log.actions[base],
+        rates=_rates(np.concatenate([trial.action for trial in trials]), log.actions),
+        leaves=_list_leaves(log, first, base, level),
+        groups=() if group_codes is None else _list_groups(log, first, base, level, group_codes, group_names),
+        level=level,
+        n_rows=log.n_rows,
+        folds=first.n_folds,
+        repeats=repeats,
+        policies=first.policies,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """One deal into folds: every row judged by what was learned without it."""
+
+    rewards: Array
+    """float64, n × K; doubly robust scores."""
+    action: Array
+    """int64, one a row: what the policy gives it."""
+    fold: Array
+    """int64, one a row."""
+    leaf: Array
+    """object, one a row: the leaf in words."""
+    policies: tuple[Any, ...]
+    n_folds: int
+
+
+def _judge_once(policy: Any, log: Log, nuisances: Nuisances, folds: int, outer: int, inner: int) -> _Trial:
+    rewards = np.empty((log.n_rows, log.n_actions))
+    action, fold = np.empty((2, log.n_rows), dtype=np.int64)
+    leaf = np.empty(log.n_rows, dtype=object)
+    policies: list[Any] = []
+    n_folds = 0
+    is_learned = hasattr(policy, "fit")
+    for n_folds, (seen, held) in enumerate(split_rows(log, folds, outer, least=LEAST_ROWS), start=1):
+        own = _learn(policy, log.take(seen), nuisances, folds, inner) if is_learned else policy
+        if is_learned or not policies:
+            policies.append(own)
+        at = _safe_indexing(log.X, held)
+        action[held] = _choose(own, at, log.actions)
+        leaf[held] = _name_leaves(own, at, action[held], log.actions)
+        fold[held] = n_folds - 1
+        expected = nuisances.predict_outcomes(log, seen, held)
+        used = nuisances.bound(log, nuisances.predict_propensities(log, seen, held))
+        rewards[held] = combine(log.take(held), "doubly robust", expected, used)
+    return _Trial(rewards, action, fold, leaf, tuple(policies), n_folds)
+
+
+def _learn(policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int) -> Any:
+    """The policy, fitted on cross-fitted scores of these rows alone."""
+    scores = score(log, "doubly robust", nuisances, folds, seed)
+    model = clone(policy)
+    if has_fit_parameter(model, "treatment"):
+        return model.fit(log.X, scores, treatment=np.array(log.actions, dtype=object)[log.treatment])
+    return model.fit(log.X, scores)
+
+
+def _choose(policy: Any, X: Any, actions: tuple[Value, ...]) -> Array:
+    """The policy's actions as indices."""
+    if not (hasattr(policy, "predict") or callable(policy)):
+        raise TypeError(
+            f"policy must be an estimator, a Tree or a function from a table to actions, not a {type(policy).__name__}"
+        )
+    given = np.asarray(policy.predict(X) if hasattr(policy, "predict") else policy(X))
+    n_rows = read_table(X).n_rows
+    if given.shape != (n_rows,):
+        raise ValueError(f"the policy gives an array of shape {given.shape} to {n_rows} rows, not an action a row")
+    code_of = {value: _find_action(value, actions, "the policy gives") for value in set(given.tolist())}
+    return np.array([code_of[value] for value in given.tolist()], dtype=np.int64)
+
+
+def _find_action(value: Any, actions: tuple[Value, ...], who: str) -> int:
+    if plain_value(value) not in actions:
+        raise ValueError(f"{who} {value!r}, which is none of the actions {', '.join(map(repr, actions))}")
+    return actions.index(plain_value(value))
+
+
+def _name_leaves(policy: Any, X: Any, action: Array, actions: tuple[Value, ...]) -> Array:
+    """For each row the tests that lead to its leaf; for a policy without a tree, what it gives."""
+    tree = policy if isinstance(policy, Tree) else getattr(policy, "tree_", None)
+    if not isinstance(tree, Tree):
+        return np.array([f"given {actions[code]!r}" for code in action.tolist()], dtype=object)
+    names = {
+        int(node): " and ".join(test.describe(holds=holds) for test, holds in tree.path(int(node))) or "everyone"
+        for node in tree.leaves
+    }
+    return np.array([names[node] for node in tree.apply(X).tolist()], dtype=object)
+
+
+# Means and their errors ---------------------------------------------------------------------------------------------
+
+
+def _estimate(columns: list[Array], level: float) -> Estimate:
+    """The mean of each repeat's terms; over repeats the median, whose error counts how far they lie apart."""
+    means = np.array([column.mean() for column in columns])
+    # A single row says nothing about its own error.
+    squares = np.array([column.var(ddof=1) / len(column) if len(column) > 1 else np.inf for column in columns])
+    value = float(np.median(means))
+    error = float(np.sqrt(np.median(squares + (means - value) ** 2)))
+    reach = NormalDist().inv_cdf(0.5 + level / 2) * error
+    return Estimate(value, error, value - reach, value + reach)
+
+
+def _rates(action: Array, actions: tuple[Value, ...]) -> dict[Value, float]:
+    shares = np.bincount(action, minlength=len(actions)) / len(action)
+    return dict(zip(actions, shares.tolist(), strict=True))
+
+
+def _list_leaves(log: Log, trial: _Trial, control: int, level: float) -> tuple[LeafRow, ...]:
+    """A row for each leaf, in the order of the folds that it was learned in; equal leaves of several folds pooled."""
+    places: dict[tuple[str, int], list[int]] = {}
+    for row in np.lexsort((np.arange(log.n_rows), trial.fold)).tolist():
+        places.setdefault((trial.leaf[row], int(trial.action[row])), []).append(row)
+    found = []
+    for (leaf, code), members in places.items():
+        rewards = trial.rewards[members]
+        found.append(
+            LeafRow(
+                leaf=leaf,
+                action=log.actions[code],
+                folds=len(np.unique(trial.fold[members])),
+                rows=len(members),
+                share=len(members) / log.n_rows,
+                arms=_rates(log.treatment[members], log.actions),
+                rewards={name: _estimate([rewards[:, k]], level) for k, name in enumerate(log.actions)},
+                gain=_estimate([rewards[:, code] - rewards[:, control]], level),
+            )
+        )
+    return tuple(found)
+
+
+def _list_groups(
+    log: Log, trial: _Trial, control: int, level: float, codes: Array, names: tuple[Value, ...]
+) -> tuple[GroupRow, ...]:
+    found = []
+    for code, name in enumerate(names):
+        members = np.flatnonzero(codes == code)
+        rewards = trial.rewards[members]
+        own = rewards[np.arange(len(members)), trial.action[members]]
+        found.append(
+            GroupRow(
+                group=name,
+                rows=len(members),
+                rates=_rates(trial.action[members], log.actions),
+                value=_estimate([own], level),
+                gain=_estimate([own - rewards[:, control]], level),
+            )
+        )
+    return tuple(found)
+
+
+def _read_group(group: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
+    given = np.asarray(group)
+    if given.shape != (n_rows,):
+        raise ValueError(f"group has shape {given.shape}, but X has {n_rows} rows")
+    # As a table's column, so that every mark of a missing value is read alike.
+    values = read_table(given.reshape(-1, 1)).columns[0].tolist()
+    named = ["missing" if value is None or value != value else plain_value(value) for value in values]
+    whole = [int(value) if isinstance(value, float) and value.is_integer() else value for value in named]
+    names = tuple(sorted(set(whole), key=lambda value: (isinstance(value, str), value)))
+    code_of = {name: code for code, name in enumerate(names)}
+    return np.array([code_of[value] for value in whole]), names

@@ -1,0 +1,247 @@
+"""A log of decisions: who got which action and what came of it, read and checked.
+
+This room promises that whatever is wrong with treatments, outcomes, costs or known propensities has been said, by row
+and action, before anything is learned from them. A Log is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from certree.table import read_table
+from certree.tree import Value, plain_value
+from certree.weights import number_columns
+
+Array = NDArray[Any]
+
+SUM_TOLERANCE = 1e-6
+"""How far the propensities of a row may be from summing to 1: they are often printed with few digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """n rows, K actions."""
+
+    X: Any
+    """The table as it was given: what a model of the user's sees."""
+    numbers: Array
+    """float64, rows × numbers; the table for the models that are ours."""
+    actions: tuple[Value, ...]
+    treatment: Array
+    """int64, one a row: the action it got, as an index into `actions`."""
+    outcome: Array
+    """float64, one a row; higher is better."""
+    costs: Array
+    """float64, n × K, in the units of the outcome."""
+    propensity: Array | None
+    """float64, n × K, where the chance of every action is known."""
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.treatment)
+
+    @property
+    def n_actions(self) -> int:
+        return len(self.actions)
+
+    @property
+    def is_treatment(self) -> Array:
+        """bool, n × K; whether the row got the action."""
+        return np.asarray(self.treatment[:, None] == np.arange(self.n_actions))
+
+    def take(self, rows: Array) -> Log:
+        """Some rows alone, by number."""
+        return replace(
+            self,
+            X=_safe_indexing(self.X, rows),
+            numbers=self.numbers[rows],
+            treatment=self.treatment[rows],
+            outcome=self.outcome[rows],
+            costs=self.costs[rows],
+            propensity=None if self.propensity is None else self.propensity[rows],
+        )
+
+
+def read_log(
+    X: Any,
+    treatment: Any,
+    outcome: Any,
+    *,
+    propensity: Any = None,
+    costs: Any = None,
+    maximize: bool = True,
+    actions: Sequence[Any] | None = None,
+) -> Log:
+    """A checked log. With `maximize=False` outcomes are read as costs and change their sign."""
+    table = read_table(X)
+    codes, names = read_treatment(treatment, table.n_rows, actions)
+    values = _read_outcome(outcome, table.n_rows)
+    return Log(
+        X=X,
+        numbers=number_columns(table)[0],
+        actions=names,
+        treatment=codes,
+        outcome=values if maximize else -values,
+        costs=_read_costs(costs, table.n_rows, names),
+        propensity=None if propensity is None else _read_propensity(propensity, table.n_rows, names),
+    )
+
+
+def read_treatment(
+    treatment: Any, n_rows: int, actions: Sequence[Any] | None = None
+) -> tuple[Array, tuple[Value, ...]]:
+    """The action of each row as an index, and the actions: those given, or all that occur, sorted.
+
+    Every action must have rows: nothing can be learned of one that nobody got.
+    """
+    given = np.asarray(treatment)
+    if given.shape != (n_rows,):
+        raise ValueError(f"treatment has shape {given.shape}, but X has {n_rows} rows")
+    values = [plain_value(value) if _is_present(value) else None for value in given.tolist()]
+    if None in values:
+        raise ValueError(f"treatment is missing in row {values.index(None)}")
+    if all(isinstance(value, float) and value.is_integer() for value in values):
+        values = [int(value) for value in values if isinstance(value, float)]
+    if actions is None:
+        names = tuple(sorted({value for value in values if value is not None}, key=_order))
+        if len(names) < 2:
+            raise ValueError(f"treatment has one value ({names[0]!r}): there is nothing to choose between")
+    else:
+        names = tuple(plain_value(action) for action in actions)
+        _check_names(names)
+    code_of = {name: code for code, name in enumerate(names)}
+    for row, value in enumerate(values):
+        if value not in code_of:
+            raise ValueError(
+                f"treatment: row {row} has {value!r}, which is none of the actions {_list(names)}; "
+                "rewards given as a frame name their actions by its columns"
+            )
+    codes = np.array([code_of[value] for value in values if value is not None], dtype=np.int64)
+    rows = np.bincount(codes, minlength=len(names))
+    if not rows.all():
+        raise ValueError(f"action {names[int(np.argmin(rows))]!r} has no rows: no row of treatment got it")
+    return codes, names
+
+
+def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
+    """Rewards (n × K) and the names of the actions: a frame's columns, those of Scores, or 0 to K − 1."""
+    names: tuple[Value, ...] | None = None
+    if hasattr(rewards, "actions") and hasattr(rewards, "rewards"):
+        names, rewards = tuple(rewards.actions), rewards.rewards
+    elif hasattr(rewards, "columns"):
+        names = tuple(plain_value(name) for name in rewards.columns)
+        _check_names(names)
+    try:
+        matrix: Array = np.array(rewards, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"rewards must hold numbers: {error}") from error
+    if matrix.ndim != 2 or matrix.shape[1] == 0:
+        raise ValueError(f"rewards must be a column an action (n × K), not of shape {matrix.shape}")
+    if matrix.shape[0] != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n_rows} rows, rewards {matrix.shape[0]}"
+        )
+    names = names or tuple(range(matrix.shape[1]))
+    if not np.isfinite(matrix).all():
+        row, action = np.argwhere(~np.isfinite(matrix))[0]
+        what = "NaN" if np.isnan(matrix[row, action]) else "infinity"
+        raise ValueError(f"rewards contains {what}: row {row}, action {names[action]!r}")
+    return matrix, names
+
+
+def _read_outcome(outcome: Any, n_rows: int) -> Array:
+    try:
+        values: Array = np.asarray(outcome, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"outcome must hold numbers: {error}") from error
+    if values.shape != (n_rows,):
+        raise ValueError(f"outcome has shape {values.shape}, but X has {n_rows} rows")
+    if not np.isfinite(values).all():
+        row = int(np.argmax(~np.isfinite(values)))
+        raise ValueError(f"outcome is {'NaN' if np.isnan(values[row]) else 'infinite'} in row {row}")
+    return values
+
+
+def _read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
+    shape = (n_rows, len(names))
+    if costs is None:
+        return np.zeros(shape)
+    amounts: Array = np.asarray(_in_order("costs", costs, names), dtype=np.float64)
+    if amounts.shape not in (shape, (len(names),)):
+        raise ValueError(
+            f"costs must be one number an action ({len(names)}) or n × K {shape}, not of shape {amounts.shape}"
+        )
+    amounts = np.broadcast_to(amounts, shape)
+    if not np.isfinite(amounts).all():
+        row, action = np.argwhere(~np.isfinite(amounts))[0]
+        raise ValueError(f"costs must be finite: row {row}, action {names[action]!r} has {amounts[row, action]}")
+    return amounts
+
+
+def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
+    shape = (n_rows, len(names))
+    known: Array = np.asarray(_in_order("propensity", propensity, names), dtype=np.float64)
+    if len(names) == 2 and known.shape in ((), (n_rows,)) and known.shape != (2,):
+        known = np.stack([1 - known, known], axis=-1)
+    if known.shape not in (shape, (len(names),)):
+        raise ValueError(
+            f"propensity must be one number an action ({len(names)}), n × K {shape} or, with two actions, the chance "
+            f"of {names[-1]!r} alone; not of shape {known.shape}"
+        )
+    known = np.broadcast_to(known, shape)
+    # Written so that NaN fails.
+    is_wrong = ~((known > 0) & (known < 1))
+    if is_wrong.any():
+        row, action = np.argwhere(is_wrong)[0]
+        raise ValueError(
+            f"propensity must lie strictly between 0 and 1: row {row}, action {names[action]!r} has "
+            f"{known[row, action]}; leave out rows whose action was certain"
+        )
+    total = known.sum(axis=1)
+    if np.abs(total - 1).max() > SUM_TOLERANCE:
+        row = int(np.argmax(np.abs(total - 1)))
+        raise ValueError(f"propensity must sum to 1 over the actions: row {row} sums to {total[row]}")
+    return known
+
+
+def _in_order(what: str, given: Any, names: tuple[Value, ...]) -> Any:
+    """A mapping by action as a list in the order of the actions."""
+    if not isinstance(given, Mapping):
+        return given
+    for key in given:
+        if plain_value(key) not in names:
+            raise ValueError(f"{what} names {key!r}, which is none of the actions {_list(names)}")
+    for name in names:
+        if name not in given:
+            raise ValueError(f"{what} has nothing for action {name!r}")
+    return [given[name] for name in names]
+
+
+def _check_names(names: tuple[Value, ...]) -> None:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise ValueError(f"action {name!r} occurs twice")
+
+
+def _is_present(value: Any) -> bool:
+    # NaN is the only float unlike itself; pandas' NA and NaT go by their names.
+    return not (value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _MISSING)
+
+
+_MISSING = ("NAType", "NaTType")
+
+
+def _order(value: Value) -> tuple[str, Value]:
+    """Numbers by size, then words; the two cannot be compared."""
+    return ("word", value) if isinstance(value, str) else ("number", value)
+
+
+def _list(names: tuple[Value, ...]) -> str:
+    return ", ".join(map(repr, names))

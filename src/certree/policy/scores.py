@@ -1,0 +1,361 @@
+"""Scores: what each action would have brought each row, estimated from a log of decisions.
+
+With μ_a(x) the expected outcome of action a, p_a(x) the chance that a row got it, t the action it got and y what came
+of it, the score of row i and action a is
+
+    direct               μ_a(x_i)
+    inverse propensity   1{t_i = a} · y_i / p_a(x_i)
+    doubly robust        μ_a(x_i) + 1{t_i = a} · (y_i − μ_a(x_i)) / p_a(x_i)
+
+less what the action costs. The mean of doubly robust scores is right where either μ or p is. This room promises that
+no row is scored by a model that has seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import _safe_indexing
+
+from certree.policy.log import Log, read_log
+from certree.tree import Value, format_number
+
+Array = NDArray[Any]
+Method = Literal["direct", "inverse propensity", "doubly robust"]
+
+HISTOGRAM_EDGES = np.linspace(0.0, 1.0, 11)
+LARGEST_PLAIN = 5000
+"""Rows up to which boosting without histograms is the faster one: their threads cost more than they save."""
+
+
+# What is told of the scores -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ActionOverlap:
+    """How far the log says anything about one action."""
+
+    action: Value
+    rows: int
+    """Rows that got it."""
+    effective_sample_size: float
+    """(Σ 1/p)² / Σ 1/p² over these rows: as many rows of equal propensity say as much."""
+    smallest: float
+    """The smallest propensity of any row, before clipping."""
+    share_clipped: float
+    """Of all rows, those whose propensity was below `clip`."""
+    histogram: tuple[int, ...]
+    """All rows by their propensity, in ten bins from 0 to 1, before clipping."""
+
+
+@dataclass(frozen=True)
+class ActionFit:
+    """How well the outcome model does for one action, on rows that it has not seen."""
+
+    action: Value
+    rows: int
+    error: float
+    """Root of the mean squared error, in units of the outcome."""
+    r_squared: float
+    """Share of the outcome's variance explained; negative where the mean would do better, NaN where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Rewards of every action for every row. `PolicyTree.fit` takes it as it is; `numpy.asarray` gives the rewards."""
+
+    rewards: Array
+    """float64, n × K; higher is better, costs already taken off. Read-only."""
+    actions: tuple[Value, ...]
+    method: Method
+    treatment: Array
+    """int64, one a row: the action it got, as an index into `actions`."""
+    expected: Array | None
+    """float64, n × K; the outcome model's predictions. None without one."""
+    propensity: Array | None
+    """float64, n × K, as used. None where no propensities are."""
+    overlap: tuple[ActionOverlap, ...]
+    """One an action; empty where no propensities are used."""
+    fit: tuple[ActionFit, ...]
+    """One an action; empty without an outcome model."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.rewards, dtype=dtype) if copy or dtype is not None else self.rewards
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def summary(self) -> str:
+        """Diagnostics for people, a line an action."""
+        lines = [f"{self.method.capitalize()} scores of {len(self):,} rows and {len(self.actions)} actions."]
+        for overlap in self.overlap:
+            lines.append(
+                f"{overlap.action}: {overlap.rows:,} rows got it and say as much as "
+                f"{overlap.effective_sample_size:,.0f} of equal propensity; smallest propensity "
+                f"{format_number(overlap.smallest, 3)}, {100 * overlap.share_clipped:.1f}% of rows clipped."
+            )
+        for fit in self.fit:
+            lines.append(
+                f"{fit.action}: the outcome model errs by {format_number(fit.error, 4)} "
+                f"(R² {fit.r_squared:.2f}) on {fit.rows:,} rows that it has not seen."
+            )
+        return "\n".join(lines)
+
+
+# The three scores ---------------------------------------------------------------------------------------------------
+
+
+def direct(
+    X: Any,
+    treatment: Any,
+    outcome: Any,
+    *,
+    outcome_model: Any = None,
+    folds: int = 5,
+    random_state: Any = None,
+    maximize: bool = True,
+    costs: Any = None,
+    actions: Sequence[Any] | None = None,
+) -> Scores:
+    """Scores from an outcome model alone: little noise, and as wrong as the model. Parameters: `doubly_robust`."""
+    log = read_log(X, treatment, outcome, costs=costs, maximize=maximize, actions=actions)
+    return score(log, "direct", Nuisances(outcome_model, None), folds, random_state)
+
+
+def inverse_propensity(
+    X: Any,
+    treatment: Any,
+    outcome: Any,
+    *,
+    propensity: Any = None,
+    propensity_model: Any = None,
+    folds: int = 5,
+    clip: float = 0.01,
+    random_state: Any = None,
+    maximize: bool = True,
+    costs: Any = None,
+    actions: Sequence[Any] | None = None,
+) -> Scores:
+    """Scores from propensities alone: no model of the outcome, and much noise. Parameters: `doubly_robust`."""
+    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    return score(log, "inverse propensity", Nuisances(None, propensity_model, clip), folds, random_state)
+
+
+def doubly_robust(
+    X: Any,
+    treatment: Any,
+    outcome: Any,
+    propensity: Any = None,
+    outcome_model: Any = None,
+    propensity_model: Any = None,
+    folds: int = 5,
+    clip: float = 0.01,
+    random_state: Any = None,
+    *,
+    maximize: bool = True,
+    costs: Any = None,
+    actions: Sequence[Any] | None = None,
+) -> Scores:
+    """Scores from both models, right on average where either is.
+
+    Parameters
+    ----------
+    X : array or frame, rows × columns
+        What was known of each row when the action was taken.
+    treatment : array of n actions
+        Which action each row got.
+    outcome : array of n numbers
+        What came of it; higher is better unless `maximize` is False.
+    propensity : known chances of the actions, default=None
+        For experiments: one number an action (a sequence, or a mapping by action), n × K numbers or, with two actions,
+        the chance of the second. They are used as they are, never clipped. None: estimated.
+    outcome_model : scikit-learn regressor or classifier, default=None
+        One is fitted an action, on the rows that got it. A classifier stands for outcomes that are numbers (0 and 1)
+        and predicts their mean. None: shallow gradient boosting.
+    propensity_model : scikit-learn classifier with predict_proba, default=None
+        None: logistic regression.
+    folds : int, default=5
+        Parts for cross-fitting; fewer where an action has fewer rows.
+    clip : float, default=0.01
+        Estimated propensities below it are raised to it.
+    random_state : int, RandomState instance or None, default=None
+        How rows fall into folds. The models' own chance is set on the models.
+    maximize : bool, default=True
+        False: the outcome is a cost, and the rewards are what it is below zero.
+    costs : one number an action, mapping by action, or n × K numbers, default=None
+        What an action costs (everyone, or this row), in units of the outcome; always taken off.
+    actions : sequence, default=None
+        The actions in the order that breaks ties: put the cheapest first. None: those that occur, sorted.
+    """
+    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    return score(log, "doubly robust", Nuisances(outcome_model, propensity_model, clip), folds, random_state)
+
+
+# Models, and who sees which rows ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Nuisances:
+    """The models beside the point: outcomes by action, and the chance of each action. None: ours."""
+
+    outcome_model: Any = None
+    propensity_model: Any = None
+    clip: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.clip < 0.5:
+            raise ValueError(f"clip must be at least 0 and below 0.5, not {self.clip!r}")
+        for name, method in (("outcome_model", "predict"), ("propensity_model", "predict_proba")):
+            model = getattr(self, name)
+            if model is not None and not (hasattr(model, "fit") and hasattr(model, method)):
+                raise TypeError(f"{name} must be a scikit-learn estimator with fit and {method}, not {model!r}")
+
+    def predict_outcomes(self, log: Log, seen: Array, held: Array) -> Array:
+        """held × K: the expected outcome of each action for the held rows, learned from the seen ones."""
+        expected = np.empty((len(held), log.n_actions))
+        for action in range(log.n_actions):
+            rows = seen[log.treatment[seen] == action]
+            if self.outcome_model is None:
+                model, X = _default_outcome_model(len(rows)), log.numbers
+            else:
+                model, X = clone(self.outcome_model), log.X
+            y = log.outcome[rows]
+            if is_classifier(model) and (y == y[0]).all():
+                expected[:, action] = y[0]
+                continue
+            model.fit(_safe_indexing(X, rows), y)
+            at = _safe_indexing(X, held)
+            expected[:, action] = (
+                model.predict_proba(at) @ model.classes_ if is_classifier(model) else model.predict(at)
+            )
+        return expected
+
+    def predict_propensities(self, log: Log, seen: Array, held: Array) -> Array:
+        """held × K: the chance of each action for the held rows; learned from the seen ones unless known. Unclipped."""
+        if log.propensity is not None:
+            return log.propensity[held]
+        if self.propensity_model is None:
+            model, X = _default_propensity_model(), log.numbers
+        else:
+            model, X = clone(self.propensity_model), log.X
+        model.fit(_safe_indexing(X, seen), log.treatment[seen])
+        return np.asarray(model.predict_proba(_safe_indexing(X, held)), dtype=np.float64)
+
+    def bound(self, log: Log, propensity: Array) -> Array:
+        """Propensities to divide by: estimated ones clipped, known ones as they are."""
+        if log.propensity is not None:
+            return propensity
+        bounded = np.maximum(propensity, self.clip)
+        if not bounded.min() > 0:
+            row, action = np.argwhere(~(bounded > 0))[0]
+            raise ValueError(
+                f"row {row} has an estimated propensity of {bounded[row, action]} for action {log.actions[action]!r}; "
+                "set clip above 0 to bound it"
+            )
+        return bounded
+
+
+def _default_outcome_model(n_rows: int) -> Any:
+    # Shallow, slow and with large leaves: on a few hundred rows it stays near the mean instead of chasing noise.
+    if n_rows <= LARGEST_PLAIN:
+        return GradientBoostingRegressor(
+            n_estimators=60, learning_rate=0.08, max_depth=2, min_samples_leaf=min(20, n_rows), random_state=0
+        )
+    return HistGradientBoostingRegressor(
+        max_iter=60, learning_rate=0.08, max_leaf_nodes=6, min_samples_leaf=20, early_stopping=False, random_state=0
+    )
+
+
+def _default_propensity_model() -> Any:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+def split_rows(log: Log, folds: int, random_state: Any, *, least: int = 2) -> Iterator[tuple[Array, Array]]:
+    """Pairs of rows to learn from and rows held out, every action in each."""
+    if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
+        raise ValueError(f"folds must be an integer of at least 2, not {folds!r}")
+    rows = np.bincount(log.treatment, minlength=log.n_actions)
+    fewest = int(rows.min())
+    if fewest < least:
+        raise ValueError(
+            f"action {log.actions[int(np.argmin(rows))]!r} has {fewest} row{'' if fewest == 1 else 's'}; "
+            f"at least {least} are needed to learn from some and judge by the others"
+        )
+    splitter = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=random_state)
+    yield from splitter.split(np.zeros(log.n_rows), log.treatment)
+
+
+def combine(log: Log, method: Method, expected: Array | None, propensity: Array | None) -> Array:
+    """n × K rewards from the models' predictions for the rows of a log, costs taken off."""
+    if propensity is None:
+        assert expected is not None
+        return np.asarray(expected - log.costs)
+    base = np.zeros_like(propensity) if expected is None else expected
+    rewards = base + log.is_treatment * (log.outcome[:, None] - base) / propensity - log.costs
+    if not np.isfinite(rewards).all():
+        row, action = np.argwhere(~np.isfinite(rewards))[0]
+        raise ValueError(f"{method} score of row {row}, action {log.actions[action]!r} is {rewards[row, action]}")
+    return np.asarray(rewards)
+
+
+def score(log: Log, method: Method, nuisances: Nuisances, folds: int, random_state: Any) -> Scores:
+    """Cross-fitted scores of a log."""
+    shape = (log.n_rows, log.n_actions)
+    expected = None if method == "inverse propensity" else np.empty(shape)
+    propensity = None if method == "direct" else np.empty(shape)
+    for seen, held in split_rows(log, folds, random_state):
+        if expected is not None:
+            expected[held] = nuisances.predict_outcomes(log, seen, held)
+        if propensity is not None:
+            propensity[held] = nuisances.predict_propensities(log, seen, held)
+    used = None if propensity is None else nuisances.bound(log, propensity)
+    rewards = combine(log, method, expected, used)
+    rewards.flags.writeable = False
+    return Scores(
+        rewards=rewards,
+        actions=log.actions,
+        method=method,
+        treatment=log.treatment,
+        expected=expected,
+        propensity=used,
+        overlap=() if propensity is None or used is None else _describe_overlap(log, propensity, used),
+        fit=() if expected is None else _describe_fit(log, expected),
+    )
+
+
+def _describe_overlap(log: Log, propensity: Array, used: Array) -> tuple[ActionOverlap, ...]:
+    found = []
+    for code, action in enumerate(log.actions):
+        inverse = 1 / used[log.treatment == code, code]
+        found.append(
+            ActionOverlap(
+                action=action,
+                rows=len(inverse),
+                effective_sample_size=float(inverse.sum() ** 2 / np.sum(inverse**2)),
+                smallest=float(propensity[:, code].min()),
+                share_clipped=float(np.mean(propensity[:, code] < used[:, code])),
+                histogram=tuple(np.histogram(propensity[:, code], HISTOGRAM_EDGES)[0].tolist()),
+            )
+        )
+    return tuple(found)
+
+
+def _describe_fit(log: Log, expected: Array) -> tuple[ActionFit, ...]:
+    found = []
+    for code, action in enumerate(log.actions):
+        rows = log.treatment == code
+        squared = float(np.mean((log.outcome[rows] - expected[rows, code]) ** 2))
+        variance = float(np.var(log.outcome[rows]))
+        r_squared = 1 - squared / variance if variance > 0 else float("nan")
+        found.append(ActionFit(action, int(rows.sum()), squared**0.5, r_squared))
+    return tuple(found)

@@ -1,0 +1,258 @@
+"""PolicyTree: the certified best sparse tree of actions.
+
+    maximise   (1/Σw) · Σ_i w_i · rewards[i, t(x_i)] − λ · leaves(t)
+
+over all trees t of the given depth. The engine minimises what a policy falls short of the best action of every row;
+this room turns its answer into values, recomputed from the rewards themselves.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import metadata_routing
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from certree import certify
+from certree.features import make_features
+from certree.policy.log import read_rewards, read_treatment
+from certree.problem import Problem, check_weights
+from certree.solver import Limits, bin_numeric, solve
+from certree.table import Table, read_table
+from certree.tree import Tree
+
+Array = NDArray[Any]
+
+
+class PolicyTree(BaseEstimator):
+    """The certified optimal sparse policy tree of a table of rewards.
+
+    Maximises, over all trees of the given depth, the mean reward of the actions that the leaves give less
+    `regularization` a leaf, and proves that no tree does better.
+
+    Parameters
+    ----------
+    max_depth : int or None, default=2
+        A lone leaf has depth 0. None: limited only by `regularization` (then > 0) or `max_leaves`.
+    regularization : float, default=0.0
+        The penalty λ a leaf, in units of the mean reward: a split must raise the mean reward by at least λ.
+    max_leaves : int or None, default=None
+    min_samples_leaf : int, default=1
+        Rows (of positive weight) that every leaf must hold.
+    min_samples_arm : int, default=0
+        Rows of every action's arm that every leaf must hold; `fit` then needs `treatment`. A lone leaf is always
+        allowed.
+    thresholds : "all" or int, default="all"
+        All thresholds of a numeric column, or at most so many, weighted quantiles.
+    time_limit : float or None, default=None
+        Seconds. When they are over, the best tree so far is kept with a true upper bound.
+    memory_limit : int or None, default=None
+        Bytes that the search may use.
+    n_jobs : int or None, default=None
+        Threads. None is one, -1 all.
+    random_state : int, RandomState instance or None, default=None
+        Here because scikit-learn's trees have it: the optimum is not a matter of chance, and nothing is drawn.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    actions_ : ndarray of the actions
+    n_features_in_, feature_names_in_ : as in scikit-learn
+    tree_ : Tree
+        Its costs are what an action falls short of the best action of every row.
+    n_leaves_, depth_ : int
+    value_ : float
+        Mean reward of the policy on the rows it was fitted on: an optimistic figure, see `certree.policy.evaluate`.
+    objective_ : float
+        `value_` − λ · leaves.
+    upper_bound_ : float
+        No tree has a greater objective, whatever `status_`.
+    gap_ : float
+        upper_bound_ − objective_; 0 where the tree is proved optimal.
+    status_ : {"optimal", "time_limit", "memory_limit", "interrupted"}
+    certificate_ : dict
+        What was proved, as plain data; `certree.certify.check` with `rewards` checks it against a table.
+    statistics_ : dict
+        Figures of the search.
+    fit_seconds_ : float
+
+    Notes
+    -----
+    Of actions that are equally good in a leaf the first is taken: put the cheapest first. Missing values and new
+    categories go where `SparseTreeClassifier` sends them. Rows of weight zero count for nothing.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "regularization": [Interval(Real, 0, None, closed="left")],
+        "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_arm": [Interval(Integral, 0, None, closed="left")],
+        "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="left"), None],
+        "memory_limit": [Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # Rewards stand where scikit-learn has y, so they are never routed as something besides.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"rewards": metadata_routing.UNUSED}
+
+    def __init__(
+        self,
+        max_depth: int | None = 2,
+        regularization: float = 0.0,
+        *,
+        max_leaves: int | None = None,
+        min_samples_leaf: int = 1,
+        min_samples_arm: int = 0,
+        thresholds: str | int = "all",
+        time_limit: float | None = None,
+        memory_limit: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_depth = max_depth
+        self.regularization = regularization
+        self.max_leaves = max_leaves
+        self.min_samples_leaf = min_samples_leaf
+        self.min_samples_arm = min_samples_arm
+        self.thresholds = thresholds
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, rewards: Any, sample_weight: Any = None, treatment: Any = None) -> PolicyTree:
+        """Find the optimal policy.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            Numeric, boolean, string or categorical columns; missing values as NaN, None or NA.
+        rewards : n × K array or frame, or Scores
+            What each action would bring each row; higher is better, negative numbers are welcome. A frame's columns
+            name the actions; those of an array are 0 to K − 1.
+        sample_weight : array of n weights, default=None
+        treatment : array of n actions, default=None
+            The arm of each row, for `min_samples_arm`.
+        """
+        started = time.perf_counter()
+        if rewards is None:
+            raise ValueError("PolicyTree requires y to be passed, but the target y is None: give the rewards.")
+        table = self._read(X, reset=True)
+        amounts, actions = read_rewards(rewards, table.n_rows)
+        weights = check_weights(sample_weight, table.n_rows)
+        arms = self._read_arms(treatment, actions, weights)
+        features = make_features(table, thresholds=self.thresholds, weights=weights, binner=bin_numeric)
+        problem = Problem.from_rewards(
+            features,
+            amounts,
+            weights,
+            labels=actions,
+            regularization=self.regularization,
+            max_depth=self.max_depth,
+            max_leaves=self.max_leaves,
+            min_samples_leaf=self.min_samples_leaf,
+            arms=arms,
+            min_samples_arm=self.min_samples_arm,
+        )
+        solution = solve(
+            problem, Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs)), verbose=self.verbose
+        )
+        account = certify.confirm(problem, solution)
+
+        self.actions_ = np.array(actions)
+        self.tree_: Tree = solution.tree
+        self.n_leaves_ = solution.tree.n_leaves
+        self.depth_ = solution.tree.depth
+        self.value_ = mean_reward(amounts, solution.tree.label[solution.tree.apply(table)], weights)
+        self.objective_ = self.value_ - float(self.regularization) * self.n_leaves_
+        self.upper_bound_ = self.objective_ + (0.0 if solution.is_optimal else account.objective - solution.lower)
+        self.gap_ = self.upper_bound_ - self.objective_
+        self.status_ = solution.status
+        self.statistics_ = dict(solution.statistics)
+        self.certificate_ = dict(solution.certificate) | {
+            "policy": {
+                "value": self.value_,
+                "objective": self.objective_,
+                "upper_bound": self.upper_bound_,
+                "gap": self.gap_,
+            },
+        }
+        self.fit_seconds_ = time.perf_counter() - started
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The action for each row."""
+        leaf = self.apply(X)
+        return np.asarray(self.actions_[self.tree_.label[leaf]])
+
+    def apply(self, X: Any) -> Array:
+        """The leaf (node number of `tree_`) that each row reaches."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._read(X, reset=False))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The mean reward of the policy on other rows; `y` is their rewards, of the same actions."""
+        leaf = self.apply(X)
+        amounts, actions = read_rewards(y, len(leaf))
+        if tuple(actions) != self.tree_.labels:
+            raise ValueError(f"rewards has the actions {list(actions)}, the policy {list(self.tree_.labels)}")
+        return mean_reward(amounts, self.tree_.label[leaf], check_weights(sample_weight, len(leaf)))
+
+    def get_depth(self) -> int:
+        """The depth of the tree, as scikit-learn's trees tell it."""
+        check_is_fitted(self)
+        return self.depth_
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves, as scikit-learn's trees tell it."""
+        check_is_fitted(self)
+        return self.n_leaves_
+
+    def _read(self, X: Any, *, reset: bool) -> Table:
+        table = read_table(X, estimator=self)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return table
+
+    def _read_arms(self, treatment: Any, actions: tuple[Any, ...], weights: Array) -> Array | None:
+        if treatment is None:
+            if self.min_samples_arm > 0:
+                raise ValueError("min_samples_arm needs treatment: the arm of every row")
+            return None
+        arms, _ = read_treatment(treatment, len(weights), actions)
+        rows = np.bincount(arms[weights > 0], minlength=len(actions))
+        if self.min_samples_arm > 0 and not rows.all():
+            raise ValueError(f"action {actions[int(np.argmin(rows))]!r} has no rows of positive weight")
+        return arms
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.single_output = False
+        tags.target_tags.multi_output = True
+        tags.target_tags.two_d_labels = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def mean_reward(rewards: Array, action: Array, weights: Array) -> float:
+    """Σ w · reward of the chosen action / Σ w, without rounding on the way."""
+    chosen = rewards[np.arange(len(action)), action] * weights
+    return math.fsum(chosen.tolist()) / math.fsum(weights.tolist())

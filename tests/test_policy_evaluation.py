@@ -1,0 +1,280 @@
+"""Evaluation: nothing judges that was learned from, intervals hold what they promise, no gain is called no gain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression
+from threadpoolctl import threadpool_limits
+
+from certree import PolicyTree, policy
+from certree.datasets import make_policy
+from certree.policy.evaluation import _estimate
+
+QUICK = {"outcome_model": LinearRegression(), "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Hundreds of tiny models: threads would only wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def log() -> Any:
+    return make_policy(800, 3, n_actions=3, depth=1, n_values=8, logging="confounded", random_state=3)
+
+
+def evaluate(log: Any, model: Any = None, **settings: Any) -> policy.Evaluation:
+    return policy.evaluate(
+        PolicyTree(1) if model is None else model, log.data, log.treatment, log.outcome, **(QUICK | settings)
+    )
+
+
+# Honesty --------------------------------------------------------------------------------------------------------------
+
+
+class Spy(BaseEstimator):  # type: ignore[misc]
+    """A policy that remembers its rows, and refuses to be judged by them."""
+
+    def fit(self, X: Any, rewards: Any) -> Spy:
+        self.seen_ = set(X[:, -1].tolist())
+        assert np.asarray(rewards).shape == (len(X), 3)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        assert not self.seen_ & set(X[:, -1].tolist())
+        return np.zeros(len(X), dtype=int)
+
+
+def test_neither_policy_nor_models_have_seen_what_judges_them(log: Any) -> None:
+    numbers: list[tuple[set[float], set[float]]] = []
+
+    class SpyRegression(LinearRegression):  # type: ignore[misc]
+        def fit(self, X: Any, y: Any) -> Any:
+            self.seen_ = set(X[:, -1].tolist())
+            return super().fit(X, y)
+
+        def predict(self, X: Any) -> Any:
+            held = set(X[:, -1].tolist())
+            assert not self.seen_ & held
+            numbers.append((self.seen_, held))
+            return super().predict(X)
+
+    rows = np.column_stack([log.data, np.arange(800)])
+    found = policy.evaluate(
+        Spy(), rows, log.treatment, log.outcome, outcome_model=SpyRegression(), folds=4, random_state=0
+    )
+    # Inside each of 4 folds the training rows are scored in 4 parts, and then the fold: 5 times 3 actions.
+    assert len(numbers) == 4 * 5 * 3
+    assert len(found.policies) == 4
+    for number, spy in enumerate(found.policies):
+        judged = set(range(800)) - spy.seen_
+        assert len(judged) == 200
+        # Whatever was learned for this policy's scores or for its judges has never seen the rows it is judged on.
+        for seen, held in numbers[15 * number : 15 * number + 15]:
+            assert not seen & judged
+            assert held == judged or not held & judged
+
+
+def test_noise_is_not_praised() -> None:
+    """In sample the best tree of pure noise looks like a gain; honestly it is none."""
+    honest, flattered, shown = [], [], 0
+    for seed in range(12):
+        log = make_policy(300, 4, effect=0.0, n_values=8, random_state=seed)
+        scores = policy.doubly_robust(log.data, log.treatment, log.outcome, outcome_model=LinearRegression())
+        flattered.append(PolicyTree(2).fit(log.data, scores).value_ - scores.rewards.mean(axis=0).max())
+        found = evaluate(log, PolicyTree(2), propensity=0.5)
+        honest.append(found.gains[found.best_fixed].value)
+        shown += found.has_gain
+    assert np.mean(flattered) > 0.1
+    assert np.mean(honest) < 0.02
+    assert shown == 0
+    assert found.statement().startswith("No gain over giving everyone")
+
+
+@pytest.mark.parametrize("logging", ["randomised", "confounded"])
+def test_intervals_hold_the_value_as_often_as_they_say(logging: Any) -> None:
+    """Over simulated data sets; the value is that of the policies learned, on a large population."""
+    n_rows, n_sets, inside, gain_inside = 300, 40, 0, 0
+    for seed in range(n_sets):
+        log = make_policy(n_rows + 4000, 3, depth=1, n_values=6, logging=logging, random_state=seed)
+        found = policy.evaluate(
+            PolicyTree(1), log.data[:n_rows], log.treatment[:n_rows], log.outcome[:n_rows], **(QUICK | {"folds": 3})
+        )
+        everyone, expected = log.data[n_rows:], log.expected[n_rows:]
+        values = [expected[np.arange(4000), model.predict(everyone)].mean() for model in found.policies]
+        value, control = float(np.mean(values)), float(expected[:, 0].mean())
+        inside += found.value.low <= value <= found.value.high
+        gain_inside += found.gain.low <= value - control <= found.gain.high
+    # At 95 % fewer than 34 of 40 happens once in two hundred times; at 80 % it is the rule.
+    assert 34 <= inside <= n_sets
+    assert 34 <= gain_inside <= n_sets
+
+
+def test_a_gain_that_is_there_is_shown(log: Any) -> None:
+    found = evaluate(log)
+    assert found.has_gain
+    assert found.statement().startswith("The policy gains ")
+    best = log.expected.max(axis=1).mean()
+    assert found.value.low < best
+    assert found.value.value == pytest.approx(best, abs=0.25)
+    assert all(gain.low > 0 for gain in found.gains.values())
+    assert sum(found.rates.values()) == pytest.approx(1)
+    np.testing.assert_allclose([fixed.value for fixed in found.fixed.values()], log.expected.mean(axis=0), atol=0.25)
+
+
+# Figures --------------------------------------------------------------------------------------------------------------
+
+
+def test_gains_are_paired(log: Any) -> None:
+    found = evaluate(log)
+    for action, gain in found.gains.items():
+        assert gain.value == pytest.approx(found.value.value - found.fixed[action].value)
+        assert gain.error < np.hypot(found.value.error, found.fixed[action].error)
+    mean = np.mean([fixed.value for fixed in found.fixed.values()])
+    assert found.gain_over_random.value == pytest.approx(found.value.value - mean)
+    assert found.gain == found.gains[0]
+    assert evaluate(log, control=2).gain == found.gains[2]
+
+
+def test_estimates_of_one_and_of_many_repeats() -> None:
+    column = np.array([1.0, 2.0, 3.0, 6.0])
+    one = _estimate([column], 0.95)
+    assert one.value == 3
+    assert one.error == pytest.approx(column.std(ddof=1) / 2)
+    assert one.high - one.value == pytest.approx(1.959964 * one.error, rel=1e-6)
+    assert one.value - one.low == pytest.approx(one.high - one.value)
+    assert str(one) == "3 (0.883 to 5.117)"
+    many = _estimate([column, column + 1, column + 2], 0.95)
+    assert many.value == 4
+    assert many.error == pytest.approx(np.sqrt(one.error**2 + 1))
+    assert _estimate([np.array([2.0])], 0.9).high == np.inf
+    narrow = _estimate([column], 0.5)
+    assert narrow.high - narrow.low < one.high - one.low
+
+
+def test_repeats_and_seeds(log: Any) -> None:
+    once, again, other = (evaluate(log, random_state=seed).value for seed in (1, 1, 2))
+    assert once == again
+    assert once != other
+    thrice = evaluate(log, random_state=1, repeats=3)
+    assert thrice.repeats == 3
+    assert thrice.value.value != once.value
+    assert len(thrice.policies) == 5
+    assert "3 repeats" in thrice.summary()
+
+
+def test_a_rule_is_judged_as_it_is(log: Any) -> None:
+    best = np.unique(log.planted)
+    tree = PolicyTree(1).fit(log.data, log.expected).tree_
+    for rule in (tree, lambda X: tree.predict(X)):
+        found = evaluate(log, rule)
+        assert found.value.value == pytest.approx(log.expected.max(axis=1).mean(), abs=0.25)
+        assert found.policies == (rule,)
+    assert len(evaluate(log, tree).leaves) == tree.n_leaves
+    assert {leaf.action for leaf in evaluate(log, tree).leaves} == set(best.tolist())
+    constant = evaluate(log, lambda X: np.full(len(X), 1))
+    assert constant.gains[1].value == constant.gains[1].error == 0
+    assert not constant.has_gain
+    assert [leaf.leaf for leaf in constant.leaves] == ["given 1"]
+
+
+def test_the_table_of_leaves_adds_up(log: Any) -> None:
+    found = evaluate(log)
+    assert sum(leaf.rows for leaf in found.leaves) == 800
+    assert sum(leaf.share for leaf in found.leaves) == pytest.approx(1)
+    assert all(1 <= leaf.folds <= 5 for leaf in found.leaves)
+    assert all(" <= " in leaf.leaf or " > " in leaf.leaf for leaf in found.leaves)
+    assert sum(leaf.rows * leaf.gain.value for leaf in found.leaves) / 800 == pytest.approx(found.gain.value)
+    for action, fixed in found.fixed.items():
+        parts = [leaf.rows * leaf.rewards[action].value for leaf in found.leaves]
+        assert sum(parts) / 800 == pytest.approx(fixed.value)
+        shares = [leaf.rows * leaf.arms[action] for leaf in found.leaves]
+        assert sum(shares) == pytest.approx((log.treatment == action).sum())
+    lone = evaluate(log, PolicyTree(0))
+    assert {leaf.leaf for leaf in lone.leaves} == {"everyone"}
+
+
+@pytest.mark.parametrize(
+    ("group", "names"),
+    [
+        (np.array([0.0, 1.0, np.nan, 1.0] * 200), (0, 1, "missing")),
+        (np.array(["f", "m", None, "m"] * 200, dtype=object), ("f", "m", "missing")),
+        (pd.Series([True, False] * 400), (False, True)),
+    ],
+)
+def test_rates_by_group(log: Any, group: Any, names: tuple[Any, ...]) -> None:
+    found = evaluate(log, group=group)
+    assert tuple(row.group for row in found.groups) == names
+    assert sum(row.rows for row in found.groups) == 800
+    for action, rate in found.rates.items():
+        assert sum(row.rows * row.rates[action] for row in found.groups) / 800 == pytest.approx(rate)
+    assert sum(row.rows * row.value.value for row in found.groups) / 800 == pytest.approx(found.value.value)
+    assert sum(row.rows * row.gain.value for row in found.groups) / 800 == pytest.approx(found.gain.value)
+
+
+def test_words_and_rows(log: Any) -> None:
+    names = np.array(["none", "letter", "call"])
+    found = policy.evaluate(
+        PolicyTree(1, min_samples_arm=5),
+        pd.DataFrame(log.data, columns=["a", "b", "c"]),
+        names[log.treatment],
+        -log.outcome,
+        maximize=False,
+        costs={"none": 0.0, "letter": 10.0, "call": 10.0},
+        actions=["none", "letter", "call"],
+        **QUICK,
+    )
+    assert found.control == "none"
+    assert found.best_fixed == "none"
+    assert not found.has_gain
+    assert "No gain over giving everyone 'none' can be shown (treating nobody)" in found.statement()
+    assert found.statement() in found.summary()
+    assert "over treating nobody" in found.summary()
+    assert found.rates["none"] == 1
+    rows = found.to_rows()
+    assert len(rows) == 2 + 2 * 3
+    assert rows[0] == {"figure": "value", "action": "", **vars(found.value)}
+    assert pd.DataFrame(rows).notna().to_numpy().all()
+
+
+# What may be wrong ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"repeats": 0}, "repeats must be an integer of at least 1"),
+        ({"level": 1.0}, "level must lie between 0 and 1"),
+        ({"folds": 1}, "folds must be an integer of at least 2"),
+        ({"control": "x"}, "control is 'x', which is none of the actions 0, 1, 2"),
+        ({"group": [1, 2]}, r"group has shape \(2,\), but X has 800 rows"),
+        ({"model": lambda X: np.full(len(X), "x")}, "the policy gives 'x', which is none of the actions"),
+        ({"model": lambda X: np.zeros(3)}, "not an action a row"),
+        ({"propensity": [0.5, 0.5, 0.0]}, "action 2 has 0.0"),
+    ],
+)
+def test_bad_settings(log: Any, settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        evaluate(log, **settings)
+
+
+def test_too_few_rows_of_an_action() -> None:
+    X = np.arange(20.0).reshape(-1, 1)
+    with pytest.raises(ValueError, match="action 1 has 3 rows; at least 4 are needed"):
+        policy.evaluate(PolicyTree(), X, [0] * 17 + [1] * 3, np.ones(20))
+    found = policy.evaluate(PolicyTree(1), X, [0] * 16 + [1] * 4, np.arange(20.0), propensity_model=DummyClassifier())
+    assert found.folds == 4
+
+
+def test_what_is_no_policy(log: Any) -> None:
+    with pytest.raises(TypeError, match="policy must be an estimator, a Tree or a function"):
+        evaluate(log, "treat all")
