@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import warnings
 from itertools import product
 from typing import Any
@@ -21,7 +22,17 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from certree import Limits, Problem, SparseTreeClassifier, certify, guess_depth, guess_thresholds, solve
+from certree import (
+    Limits,
+    Problem,
+    SparseTreeClassifier,
+    certify,
+    export_json,
+    guess_depth,
+    guess_thresholds,
+    load,
+    solve,
+)
 from certree.features import make_features
 from certree.guesses import ThresholdGuess, account_reference, charge_reference, tree_dimension
 
@@ -390,11 +401,27 @@ def test_other_columns_at_transform() -> None:
         guess.transform(pd.DataFrame({"b": [0.0, 1.0]}))
 
 
-@parametrize_with_checks([ThresholdGuess(n_estimators=3)])
+@parametrize_with_checks(
+    [
+        ThresholdGuess(n_estimators=3),
+        SparseTreeClassifier(thresholds=ThresholdGuess(n_estimators=3)),
+        SparseTreeClassifier(method="duplicate"),
+    ]
+)
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)
+
+
+def test_a_guessed_and_sampled_model_travels() -> None:
+    X, y, weights = make_frame(80)
+    model = SparseTreeClassifier(
+        2, 0.01, method="sample", reference=y, thresholds=ThresholdGuess(n_estimators=5), random_state=0
+    ).fit(X, y, weights)
+    for other in (load(export_json(model)), pickle.loads(pickle.dumps(model))):
+        assert other.certificate_ == model.certificate_
+        np.testing.assert_array_equal(other.predict(X), model.predict(X))
 
 
 # Guessed depth --------------------------------------------------------------------------------------------------------

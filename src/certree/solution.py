@@ -126,6 +126,7 @@ def make_certificate(
     version: str,
 ) -> dict[str, Any]:
     """What was proved, about which problem, as plain data ready for JSON."""
+    thresholds = problem.features.thresholds
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -156,7 +157,7 @@ def make_certificate(
             "distinct_tests": int(statistics.get("tests", problem.features.n_tests)),
             "labels": len(problem.labels),
         },
-        "thresholds": problem.features.thresholds,
+        "thresholds": thresholds if isinstance(thresholds, (str, int)) else list(map(list, thresholds)),
         "weight": problem.normaliser,
         "limits": dict(limits),
     }
