@@ -24,7 +24,7 @@ PENALTIES = {
     "netherlands": (0.01, 0.005, 0.002, 0.001),
 }
 """The paper's configuration table, from .01 to .0005."""
-DEEPEST_WHOLE = {"compas": 5, "broward": 3, "fico": 3, "netherlands": 2}
+DEEPEST_WHOLE = {"compas": 5, "broward": 3, "fico": 3, "netherlands": 3}
 """Up to this depth all thresholds are searched; beyond it they are out of reach and are guessed."""
 
 
