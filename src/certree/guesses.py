@@ -371,11 +371,11 @@ class DepthGuess:
         )
 
 
-def guess_depth(n_members: int = N_MEMBERS, member_dimension: int = 3) -> DepthGuess:
+def guess_depth(n_members: int, member_dimension: int) -> DepthGuess:
     """The smallest depth whose trees have at least the VC dimension of a boosted ensemble.
 
     A weighted vote of T members of VC dimension V has at most dimension m (3 ln m + 2), m = T (V + 1); a full tree of
-    depth d tells 2^d rows apart. `tree_dimension` gives V for trees.
+    depth d tells 2^d rows apart. `certree.guesses.tree_dimension` gives V for trees.
     """
     for name, value in (("n_members", n_members), ("member_dimension", member_dimension)):
         if value < 1:
