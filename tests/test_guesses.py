@@ -347,6 +347,16 @@ def test_a_guess_not_yet_fitted_is_fitted_where_it_is_used() -> None:
     assert model.threshold_guess_.cuts_ == guess_thresholds(X, y, weights, n_estimators=5).cuts_
 
 
+def test_a_guess_may_serve_another_table() -> None:
+    X, y, weights = make_frame()
+    guess = guess_thresholds(X, y, weights)
+    model = SparseTreeClassifier(2, thresholds=guess).fit(X.iloc[:60], y[:60], weights[:60])
+    stated = model.certificate_["guarantees"]["thresholds"]
+    assert stated["n_kept"] == model.certificate_["sizes"]["tests"] <= guess.report_.n_kept
+    assert stated["n_tests"] < stated["guess"]["n_tests"] == guess.report_.n_tests
+    assert not hasattr(model.set_params(thresholds="all").fit(X, y), "threshold_guess_")
+
+
 def test_a_guess_for_other_columns_is_refused() -> None:
     guess = guess_thresholds([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="thresholds has cuts for 1 columns, but X has 2"):

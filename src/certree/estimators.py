@@ -309,8 +309,9 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
             whole = make("all", max_depth)
             self.threshold_guess_ = self._guess_thresholds(whole)
             problem = make(self.threshold_guess_.cuts_, max_depth)
-            guarantees["thresholds"] = state_thresholds(self.threshold_guess_.report_, whole.floor())
+            guarantees["thresholds"] = state_thresholds(self.threshold_guess_.report_, whole, problem)
         else:
+            self.__dict__.pop("threshold_guess_", None)  # of an earlier fit
             problem = make(self.thresholds, max_depth)
         if isinstance(self.max_depth, str):
             guess = guess_depth(N_MEMBERS, max(1, tree_dimension(problem.features.n_tests, MEMBER_DEPTH)))

@@ -545,15 +545,18 @@ def _read_predictions(predicted: Array, classes: Array, rows: Array) -> Array:
     return np.array(codes, dtype=np.int64)[places]
 
 
-def state_thresholds(report: ThresholdReport, floor: float) -> dict[str, Any]:
-    """What a search over guessed thresholds proves, as plain data; `floor` is that of the problem with all tests."""
+def state_thresholds(report: ThresholdReport, whole: Problem, kept: Problem) -> dict[str, Any]:
+    """What a search over guessed thresholds proves, as plain data; `report` may be of a guess for another table."""
+    n_kept, n_tests = kept.features.n_tests, whole.features.n_tests
     return {
         "statement": (
-            f"lower_bound and status speak of trees over the {report.n_kept} kept of {report.n_tests} tests; over all "
-            "tests no tree is below floor"
+            f"lower_bound and status speak of trees over the {n_kept} kept of {n_tests} tests; over all tests no tree "
+            "is below floor"
         ),
-        "floor": floor,
-        **asdict(report),
+        "floor": whole.floor(),
+        "n_tests": n_tests,
+        "n_kept": n_kept,
+        "guess": asdict(report),
     }
 
 
