@@ -27,7 +27,7 @@ inline Amount deeper_than(int depth, Amount penalty) {
     return static_cast<Amount>(depth + 2) * penalty;
 }
 
-// Monotone: S ⊂ S' ⇒ opt(S) >= ... is read the other way round: opt(S') >= opt(S).
+// Monotone: S ⊂ S' ⇒ opt(S') >= opt(S).
 // Proof: the best tree of S' restricted to S costs no more on S, since the costs of S' \ S are >= 0.
 inline Amount superset(Amount lower_of_subset) {
     return lower_of_subset;

@@ -198,7 +198,8 @@ std::vector<std::vector<Run>> CoarseTables::promising() const {
             }
         }
     }
-    // A gain is twice a cost, so a cost may be off by half the slack, on either side of the comparison.
+    // Rounded amounts are costs in their own right, so the bound holds for them. Between two trees, what rounding does
+    // to the difference of their costs is at most the slack: the part in D(S) is the same for both.
     const Amount most = upper + prepared_.amounts.slack;
     std::vector<std::vector<Run>> runs(local.axes.size());
     for (std::size_t a = 0; a < local.axes.size(); ++a) {

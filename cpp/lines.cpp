@@ -24,7 +24,7 @@ RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool
         bits |= balance;
     }
     shift = bits == 0 ? 0 : std::countr_zero(static_cast<std::uint64_t>(bits));
-    const Amount most = (is_fine ? fine_total : coarse_total) - static_cast<Amount>(set.rows.size());
+    const Amount most = is_fine ? fine_total - static_cast<Amount>(set.rows.size()) : coarse_total;
     const bool is_exact = (total >> shift) <= most;
     while ((total >> shift) > most) {
         ++shift;

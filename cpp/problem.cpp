@@ -71,14 +71,15 @@ Groups group_equal_rows(const Input& input) {
     return groups;
 }
 
-// A power of two that brings `total` just below 2^56: scaling by it is exact, so amounts that were integers stay exact.
+// A power of two that brings `total` just below 2^bits: scaling by it is exact, so amounts that were integers stay
+// exact.
 struct FixedPoint {
     int exponent = 0;
     double scale = 1.0;          // 2^exponent, where that is a finite number
     std::int64_t n_rounded = 0;  // amounts that did not fit the grid
 
-    explicit FixedPoint(double total)
-        : exponent(55 - (total > 0.0 ? std::ilogb(total) : 0)), scale(std::ldexp(1.0, exponent)) {}
+    explicit FixedPoint(double total, int bits = 56)
+        : exponent(bits - 1 - (total > 0.0 ? std::ilogb(total) : 0)), scale(std::ldexp(1.0, exponent)) {}
 
     // The nearest amount to a value that is not negative.
     Amount operator()(double value) {
@@ -278,7 +279,9 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
         instance.row_key.push_back({mix(2 * r + 1), mix(0x5851f42d4c957f2dULL + 2 * r)});
     }
     if (has_leaf_minimum) {
-        FixedPoint to_weight(std::accumulate(input.weights.begin(), input.weights.end(), 0.0));
+        // Weights are only summed and compared, so their grid may be as fine as 64 bits allow.
+        constexpr int weight_bits = 62;
+        FixedPoint to_weight(std::accumulate(input.weights.begin(), input.weights.end(), 0.0), weight_bits);
         instance.n_arms = input.arms.empty() ? 0 : input.n_arms;
         instance.count.assign(kept_groups.size(), 0);
         instance.weight.assign(kept_groups.size(), 0);
@@ -294,7 +297,7 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
         }
         // A minimum above the total weight admits no leaf but the forced lone one; the clamp keeps it representable.
         const double minimum = std::ldexp(constraints.min_weight_leaf, to_weight.exponent);
-        instance.min_weight_leaf = minimum >= 0x1p58 ? Amount{1} << 58 : static_cast<Amount>(std::ceil(minimum));
+        instance.min_weight_leaf = minimum >= 0x1p62 ? Amount{1} << 62 : static_cast<Amount>(std::floor(minimum));
     }
     keep_distinct_tests(input, rows, instance, (switches & no_test_merging) == 0);
 

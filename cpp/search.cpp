@@ -18,6 +18,7 @@ using bounds::Sides;
 
 constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
 constexpr std::size_t most_similar = 96;
+constexpr std::int64_t few_tests = 400;  // closed forms of depth three take milliseconds
 
 // Half of what is left goes to the cache, half to the tables of the closed forms.
 std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
@@ -582,7 +583,7 @@ Result Search::run() {
     int first_depth = 1;
     if (control_.is_off(no_deepening) && constraints_.max_depth >= 0) {
         first_depth = most_depth;
-    } else if (constexpr std::int64_t few_tests = 400; is_two_labels_ && instance_.n_tests <= few_tests) {
+    } else if (is_two_labels_ && instance_.n_tests <= few_tests) {
         first_depth = std::min(most_depth, control_.is_off(no_triples) ? 2 : 3);
     }
     for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {

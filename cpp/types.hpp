@@ -51,8 +51,8 @@ enum Switch : std::uint32_t {
     no_deepening = 1U << 10,    // solving shallower depths first
     no_relaxation = 1U << 11,   // trying without the leaf limits first
     no_steps = 1U << 12,        // adding rows to a line as steps
-    no_coarse = 1U << 14,       // passing over depth-two roots by coarse tables
     no_cost_model = 1U << 13,   // weighing closed forms: every one is used wherever it can be
+    no_coarse = 1U << 14,       // passing over depth-two roots by coarse tables
 };
 
 }  // namespace certree

@@ -219,6 +219,20 @@ def test_a_penalty_as_small_as_the_rounding(switches: tuple[str, ...]) -> None:
         assert solution.upper == pytest.approx(float(certify.enumerate_optimum(problem)), rel=1e-12, abs=1e-18), seed
 
 
+@pytest.mark.parametrize("weight", [0.1, 0.3, 1 / 3, 0.7, 1e-9, 1e9 / 7])
+def test_a_leaf_may_weigh_exactly_the_minimum(weight: float) -> None:
+    # Ten rows of 0.1 weigh 1.0, whatever the sum of their binary fractions says.
+    X = np.r_[np.zeros(10), np.ones(40)][:, None]
+    y = np.r_[np.ones(10), np.zeros(40)]
+    for share, leaves in ((1.0, 2), (1.001, 1)):
+        problem = Problem.from_labels(
+            X, y, np.full(50, weight), regularization=0.01, max_depth=1, min_weight_leaf=10 * weight * share
+        )
+        solution = solve(problem)
+        assert solution.tree.n_leaves == leaves
+        assert solution.upper == pytest.approx(float(certify.enumerate_optimum(problem)), rel=1e-12)
+
+
 # Invariances ----------------------------------------------------------------------------------------------------------
 
 

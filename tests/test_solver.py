@@ -124,3 +124,10 @@ def test_where_nothing_costs_anything_nothing_is_rounded() -> None:
     solution = solve(Problem.from_costs(X, np.zeros((4, 2)), [1.0, 4.8, 0.2, 1.0], max_depth=1))
     assert solution.upper == 0
     assert solution.rounding < 1e-12
+
+
+def test_limits_may_be_larger_than_any_tree() -> None:
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
+    huge = solve(Problem.from_labels(X, y, regularization=0.01, max_depth=2**40, max_leaves=2**40))
+    assert huge.status == "optimal"
+    assert huge.upper == solve(Problem.from_labels(X, y, regularization=0.01, max_depth=2)).upper

@@ -243,7 +243,7 @@ def _check_constraints(certificate: Mapping[str, Any], tree: Tree, problem: Prob
     for node, rows, weight in zip(tree.leaves, account.rows, account.weights, strict=True):
         if rows < limits["min_samples_leaf"]:
             failures.append(f"leaf {node} has {rows} rows, below min_samples_leaf {limits['min_samples_leaf']}")
-        if weight < limits["min_weight_leaf"] * (1 - 1e-12):
+        if weight < problem.least_leaf_weight:
             failures.append(f"leaf {node} weighs {weight!r}, below min_weight_leaf {limits['min_weight_leaf']!r}")
         if problem.arms is not None:
             fewest = int(np.bincount(problem.arms[leaf == node], minlength=problem.n_arms).min())
@@ -332,7 +332,7 @@ def _integer_costs(problem: Problem) -> tuple[list[list[int]], Fraction]:
 
 def _integer_weights(problem: Problem) -> tuple[list[int], int]:
     weights = [Fraction(weight) for weight in problem.weights.tolist()]
-    least = Fraction(problem.min_weight_leaf)
+    least = Fraction(problem.least_leaf_weight)
     denominator = math.lcm(least.denominator, *(weight.denominator for weight in weights))
     return [int(weight * denominator) for weight in weights], int(least * denominator)
 

@@ -26,6 +26,10 @@ from certree.tree import Tree, Value, plain_value
 Array = NDArray[Any]
 
 
+# Of the total weight: far above what rounding does to a sum, far below what anyone could mean.
+WEIGHT_TOLERANCE = 1e-12
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
     """A valid problem; made by `from_labels`, `from_costs` or `from_rewards`. Its arrays are read-only."""
@@ -157,6 +161,14 @@ class Problem:
         return self.features.n_rows
 
     @property
+    def least_leaf_weight(self) -> float:
+        """What a leaf must weigh at least: `min_weight_leaf`, less what a sum of real weights may lose to rounding.
+
+        Ten rows of weight 0.1 make a leaf of weight 1, whatever the order of the sum.
+        """
+        return max(0.0, self.min_weight_leaf - WEIGHT_TOLERANCE * float(self.weights.sum()))
+
+    @property
     def has_room_to_split(self) -> bool:
         """Whether a split might help and meet the constraints. Where all rows together fall short, no part can."""
         if (
@@ -170,7 +182,7 @@ class Problem:
             rows_of_arms = np.bincount(self.arms, minlength=self.n_arms)
             if rows_of_arms.min() < 2 * self.min_samples_arm:
                 return False
-        return len(self.features.axes) > 0 and (self.min_weight_leaf == 0 or self.weights.sum() >= self.min_weight_leaf)
+        return len(self.features.axes) > 0 and self.weights.sum() >= self.least_leaf_weight
 
     @cached_property
     def equal_rows(self) -> Array:
