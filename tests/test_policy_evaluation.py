@@ -185,6 +185,7 @@ def test_a_rule_is_judged_as_it_is(log: Any) -> None:
     assert constant.gains[1].value == constant.gains[1].error == 0
     assert not constant.has_gain
     assert [leaf.leaf for leaf in constant.leaves] == ["given 1"]
+    assert "No gain over giving everyone 1 or 2 can be shown: the policy gains 0 (0 to 0) and -" in constant.statement()
 
 
 def test_the_table_of_leaves_adds_up(log: Any) -> None:
@@ -236,7 +237,9 @@ def test_words_and_rows(log: Any) -> None:
     assert found.control == "none"
     assert found.best_fixed == "none"
     assert not found.has_gain
-    assert "No gain over giving everyone 'none' can be shown (treating nobody)" in found.statement()
+    assert found.statement().startswith(
+        "No gain over giving everyone 'none' (treating nobody) can be shown: the policy gains 0 (0 to 0) (95% interval)"
+    )
     assert found.statement() in found.summary()
     assert "over treating nobody" in found.summary()
     assert found.rates["none"] == 1

@@ -1,6 +1,7 @@
 """Policies: scores from logged decisions, exact policy trees, and an evaluation that does not flatter."""
 
 from certree.policy.evaluation import Estimate, Evaluation, evaluate
+from certree.policy.path import regularization_path
 from certree.policy.scores import Scores, direct, doubly_robust, inverse_propensity
 from certree.policy.tree import PolicyTree
 
@@ -13,4 +14,5 @@ __all__ = [
     "doubly_robust",
     "evaluate",
     "inverse_propensity",
+    "regularization_path",
 ]

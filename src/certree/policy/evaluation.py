@@ -131,14 +131,17 @@ class Evaluation:
     def statement(self) -> str:
         """Whether there is a gain, in plain words."""
         best, sure = self.best_fixed, f"{100 * self.level:g}%"
-        gain = self.gains[best]
         if self.has_gain:
-            return f"The policy gains {gain} over giving everyone {best!r}, the best single action ({sure} interval)."
-        worst = min(self.gains, key=lambda action: self.gains[action].low)
-        words = f"No gain over giving everyone {worst!r} can be shown"
-        if worst == self.control:
-            words += " (treating nobody)"
-        return f"{words}: the policy gains {self.gains[worst]} over it ({sure} interval)."
+            return (
+                f"The policy gains {self.gains[best]} over giving everyone {best!r}, the best single action "
+                f"({sure} interval)."
+            )
+        unbeaten = [action for action, gain in self.gains.items() if not gain.low > 0]
+        names = " or ".join(
+            f"{action!r} (treating nobody)" if action == self.control else repr(action) for action in unbeaten
+        )
+        amounts = " and ".join(str(self.gains[action]) for action in unbeaten)
+        return f"No gain over giving everyone {names} can be shown: the policy gains {amounts} ({sure} interval)."
 
     def summary(self) -> str:
         """Everything but the leaves and groups, for people."""

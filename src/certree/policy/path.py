@@ -1,0 +1,75 @@
+"""The whole front of leaves against value: every policy tree that is optimal for some λ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import effective_n_jobs
+
+from certree.features import make_features
+from certree.path import PathPoint, RegularizationPath, trace_path
+from certree.policy.log import read_rewards, read_treatment
+from certree.problem import Problem, check_weights
+from certree.solver import Limits, bin_numeric
+from certree.table import read_table
+
+
+@dataclass(frozen=True)
+class PolicyPath(RegularizationPath):
+    """The points of the front, from the lone leaf to the tree of λ = 0.
+
+    A point's loss is what its policy falls short of the best action of every row.
+    """
+
+    ceiling: float
+    """The mean reward of the best action of every row: no policy can do better."""
+
+    def value(self, point: PathPoint) -> float:
+        """The mean reward of a point's policy."""
+        return self.ceiling - point.loss
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """The front as plain rows, for a frame or a CSV file."""
+        rows = super().to_rows()
+        return [row | {"value": self.value(point)} for row, point in zip(rows, self.points, strict=True)]
+
+
+def regularization_path(
+    X: Any,
+    rewards: Any,
+    sample_weight: Any = None,
+    treatment: Any = None,
+    *,
+    max_depth: int | None = 2,
+    max_leaves: int | None = None,
+    min_samples_leaf: int = 1,
+    min_samples_arm: int = 0,
+    thresholds: str | int = "all",
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> PolicyPath:
+    """All optimal policy trees of a table of rewards, over every λ from 0 to infinity. Parameters: `PolicyTree`.
+
+    The limits hold for each solve; a point whose solve they ended says so in its status.
+    """
+    table = read_table(X)
+    amounts, actions = read_rewards(rewards, table.n_rows)
+    weights = check_weights(sample_weight, table.n_rows)
+    problem = Problem.from_rewards(
+        make_features(table, thresholds=thresholds, weights=weights, binner=bin_numeric),
+        amounts,
+        weights,
+        labels=actions,
+        max_depth=max_depth,
+        max_leaves=max_leaves,
+        min_samples_leaf=min_samples_leaf,
+        arms=None if treatment is None else read_treatment(treatment, table.n_rows, actions)[0],
+        min_samples_arm=min_samples_arm,
+    )
+    path = trace_path(problem, Limits(time_limit, memory_limit, effective_n_jobs(n_jobs)), verbose=verbose)
+    ceiling = math.fsum((amounts.max(axis=1) * weights).tolist()) / math.fsum(weights.tolist())
+    return PolicyPath(path.points, path.is_complete, ceiling)
