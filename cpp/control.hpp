@@ -32,7 +32,6 @@ public:
     void interrupt() const { stop_.store(true, std::memory_order_relaxed); }
     bool is_late() const { return is_late_.load(std::memory_order_relaxed); }
     bool is_off(std::uint32_t which) const { return (switches_ & which) != 0; }
-    std::uint32_t switches() const { return switches_; }
 
 private:
     std::uint32_t switches_;

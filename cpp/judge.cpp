@@ -6,9 +6,7 @@ namespace certree {
 
 namespace {
 
-void judge_rows(const Instance& instance, const Node& node, const std::vector<std::int32_t>& rows, int depth,
-                Judged& judged) {
-    judged.depth = std::max(judged.depth, depth);
+void judge_rows(const Instance& instance, const Node& node, const std::vector<std::int32_t>& rows, Judged& judged) {
     if (node.is_leaf()) {
         ++judged.leaves;
         for (const std::int32_t row : rows) {
@@ -31,8 +29,8 @@ void judge_rows(const Instance& instance, const Node& node, const std::vector<st
         const std::int32_t code = axis.codes[static_cast<std::size_t>(row)];
         ((axis.is_categorical ? code == node.code : code <= node.code) ? left : right).push_back(row);
     }
-    judge_rows(instance, *node.left, left, depth + 1, judged);
-    judge_rows(instance, *node.right, right, depth + 1, judged);
+    judge_rows(instance, *node.left, left, judged);
+    judge_rows(instance, *node.right, right, judged);
 }
 
 }  // namespace
@@ -43,7 +41,7 @@ Judged judge(const Instance& instance, const NodePtr& tree) {
         rows[r] = static_cast<std::int32_t>(r);
     }
     Judged judged;
-    judge_rows(instance, *tree, rows, 0, judged);
+    judge_rows(instance, *tree, rows, judged);
     return judged;
 }
 

@@ -9,7 +9,6 @@ namespace certree {
 struct Judged {
     Amount cost = 0;
     int leaves = 0;
-    int depth = 0;
 };
 Judged judge(const Instance& instance, const NodePtr& tree);
 
