@@ -45,7 +45,35 @@ from certree.weights import Weighing, weigh_by_duplication, weigh_by_sampling
 Array = NDArray[Any]
 
 
-class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
+class TreeEstimator(BaseEstimator):
+    """What every estimator that ends in one tree does with it, whatever its leaves stand for."""
+
+    tree_: Tree
+    depth_: int
+    n_leaves_: int
+
+    def apply(self, X: Any) -> Array:
+        """The leaf (node number of `tree_`) that each row reaches."""
+        check_is_fitted(self)
+        return self.tree_.apply(self._read(X, reset=False))
+
+    def get_depth(self) -> int:
+        """The depth of the tree, as scikit-learn's trees tell it."""
+        check_is_fitted(self)
+        return self.depth_
+
+    def get_n_leaves(self) -> int:
+        """The number of leaves, as scikit-learn's trees tell it."""
+        check_is_fitted(self)
+        return self.n_leaves_
+
+    def _read(self, X: Any, *, reset: bool) -> Table:
+        table = read_table(X, estimator=self)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return table
+
+
+class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     """The certified optimal sparse decision tree of a weighted table.
 
     Minimises, over all trees of the given depth, the weighted share of wrongly labelled rows plus `regularization` a
@@ -236,26 +264,6 @@ class SparseTreeClassifier(ClassifierMixin, BaseEstimator):
         """For each row the shares of the labels in its leaf, by weight."""
         check_is_fitted(self)
         return self.tree_.predict_proba(self._read(X, reset=False))
-
-    def apply(self, X: Any) -> Array:
-        """The leaf (node number of `tree_`) that each row reaches."""
-        check_is_fitted(self)
-        return self.tree_.apply(self._read(X, reset=False))
-
-    def get_depth(self) -> int:
-        """The depth of the tree, as scikit-learn's trees tell it."""
-        check_is_fitted(self)
-        return self.depth_
-
-    def get_n_leaves(self) -> int:
-        """The number of leaves, as scikit-learn's trees tell it."""
-        check_is_fitted(self)
-        return self.n_leaves_
-
-    def _read(self, X: Any, *, reset: bool) -> Table:
-        table = read_table(X, estimator=self)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return table
 
     def _read_labels(self, y: Any, n_rows: int) -> tuple[Array, Array]:
         if y is None:

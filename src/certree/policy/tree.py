@@ -16,23 +16,22 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certree import certify
+from certree.estimators import TreeEstimator
 from certree.features import make_features
 from certree.policy.log import read_rewards, read_treatment
 from certree.problem import Problem, check_weights
 from certree.solver import Limits, bin_numeric, solve
-from certree.table import Table, read_table
 from certree.tree import Tree
 
 Array = NDArray[Any]
 
 
-class PolicyTree(BaseEstimator):
+class PolicyTree(TreeEstimator):
     """The certified optimal sparse policy tree of a table of rewards.
 
     Maximises, over all trees of the given depth, the mean reward of the actions that the leaves give less
@@ -201,11 +200,6 @@ class PolicyTree(BaseEstimator):
         leaf = self.apply(X)
         return np.asarray(self.actions_[self.tree_.label[leaf]])
 
-    def apply(self, X: Any) -> Array:
-        """The leaf (node number of `tree_`) that each row reaches."""
-        check_is_fitted(self)
-        return self.tree_.apply(self._read(X, reset=False))
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The mean reward of the policy on other rows; `y` is their rewards, of the same actions."""
         leaf = self.apply(X)
@@ -213,21 +207,6 @@ class PolicyTree(BaseEstimator):
         if tuple(actions) != self.tree_.labels:
             raise ValueError(f"rewards has the actions {list(actions)}, the policy {list(self.tree_.labels)}")
         return mean_reward(amounts, self.tree_.label[leaf], check_weights(sample_weight, len(leaf)))
-
-    def get_depth(self) -> int:
-        """The depth of the tree, as scikit-learn's trees tell it."""
-        check_is_fitted(self)
-        return self.depth_
-
-    def get_n_leaves(self) -> int:
-        """The number of leaves, as scikit-learn's trees tell it."""
-        check_is_fitted(self)
-        return self.n_leaves_
-
-    def _read(self, X: Any, *, reset: bool) -> Table:
-        table = read_table(X, estimator=self)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return table
 
     def _read_arms(self, treatment: Any, actions: tuple[Any, ...], weights: Array) -> Array | None:
         if treatment is None:
