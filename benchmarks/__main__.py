@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.adapters import CLOCKS, CONTENDERS
-from benchmarks.measure import Peers, measure
+from benchmarks.measure import Peers, measure, measure_together
 from benchmarks.suites import SUITES, Cell, Row, Suite
 from benchmarks.tables import AbsentError, load
 from benchmarks.weighing import WEIGHING_SUITES
@@ -18,7 +18,7 @@ SUITES.update(WEIGHING_SUITES)
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
-def run_cell(cell: Cell, repeats: int, peers: Peers, is_patient: bool) -> Row:
+def run_cell(cell: Cell, repeats: int, peers: Peers, is_patient: bool, is_together: bool) -> Row:
     """Measures a cell with whoever is installed, or skips it with the reason."""
     try:
         load(cell.subject.table)
@@ -28,6 +28,8 @@ def run_cell(cell: Cell, repeats: int, peers: Peers, is_patient: bool) -> Row:
     if set(cell.over).isdisjoint(present) and cell.over:
         absent = ", ".join(CONTENDERS[cell.requests[name].contender].package for name in cell.over)
         return Row(cell, skipped=f"not installed: {absent}")
+    if is_together:
+        return Row(cell, measure_together(present, repeats))
     return Row(cell, measure(present, repeats, peers, rivals=cell.over, is_patient=is_patient))
 
 
@@ -43,7 +45,7 @@ def run_suite(suite: Suite, repeats: int, peers: Peers, is_patient: bool) -> lis
     print(f"\n{suite.title}")
     rows = []
     for cell in suite.cells:
-        row = run_cell(cell, repeats, peers, is_patient)
+        row = run_cell(cell, repeats, peers, is_patient, suite.is_together)
         rows.append(row)
         subject = cell.subject
         head = f"  {subject.table} depth {subject.depth} λ {subject.penalty:g} {cell.part}".rstrip()
@@ -61,7 +63,7 @@ def run_suite(suite: Suite, repeats: int, peers: Peers, is_patient: bool) -> lis
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="certree beside its peers")
     parser.add_argument("--suite", choices=[*SUITES, "all"], default="all")
-    parser.add_argument("--repeat", type=int, default=3, help="fresh processes a contender and cell (default 3)")
+    parser.add_argument("--repeat", type=int, default=3, help="fits a contender and cell (default 3)")
     parser.add_argument("--peer-timeout", type=float, default=200, help="seconds a fit may take (default 200)")
     parser.add_argument("--quick", action="store_true", help="few small cells, once, 20 s at most: a smoke test")
     parser.add_argument("--clock", choices=[*CLOCKS], default="wall", help="cpu: a look at a busy machine, not written")

@@ -58,17 +58,17 @@ def objective(table: Table, predicted: Any, leaves: int, penalty: float, weights
 def fit_certree(
     table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, **options: Any
 ) -> Outcome:
-    from certree import SparseTreeClassifier, guess_thresholds
+    from certree import SparseTreeClassifier
 
+    notes: dict[str, float] = {}
+    if options.get("thresholds") == "guess":
+        # What the model would do by itself, one step at a time, so that each has its seconds.
+        options["thresholds"], notes["guess_seconds"] = _guess(table, None if weights is None else weights.tobytes())
     model = SparseTreeClassifier(max_depth=depth, regularization=penalty, time_limit=time_limit, **options)
     with warnings.catch_warnings():
         # A limit that is reached is part of some cells, and its status is reported.
         warnings.simplefilter("ignore")
         start = clock()
-        if options.get("thresholds") == "guess":
-            # What the model would do by itself, one step at a time, so that each has its seconds.
-            model.set_params(thresholds=guess_thresholds(table.X, table.y, weights))
-        guessed = clock()
         model.fit(table.X, table.y, sample_weight=weights)
         seconds = clock() - start
     found = objective(table, model.predict(table.X), model.n_leaves_, penalty, weights)
@@ -76,10 +76,20 @@ def fit_certree(
         raise AssertionError(f"certree says {model.objective_!r}, but its tree costs {found!r}")
     if model.status_ == "optimal" and abs(model.gap_) > 1e-9:
         raise AssertionError(f"certree says optimal with a gap of {model.gap_!r}")
-    notes = {"lower": float(model.lower_bound_), "tests": float(model.certificate_["sizes"]["tests"])}
+    notes |= {"lower": float(model.lower_bound_), "tests": float(model.certificate_["sizes"]["tests"])}
     if hasattr(model, "threshold_guess_"):
-        notes |= {"all_tests": float(model.threshold_guess_.report_.n_tests), "guess_seconds": guessed - start}
+        notes["all_tests"] = float(model.threshold_guess_.report_.n_tests)
     return Outcome(seconds, found, model.status_, model.n_leaves_, notes)
+
+
+@lru_cache(maxsize=4)
+def _guess(table: Table, weights: bytes | None) -> tuple[Any, float]:
+    """The guessed thresholds of a table and the seconds they took; all contenders of a cell guess the same ones."""
+    from certree import guess_thresholds
+
+    start = clock()
+    guess = guess_thresholds(table.X, table.y, None if weights is None else np.frombuffer(weights))
+    return guess, clock() - start
 
 
 @lru_cache(maxsize=1)

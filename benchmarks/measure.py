@@ -1,5 +1,8 @@
 """Measures contenders on a cell: each fit in a fresh process with a hard timeout, contenders in turn, medians.
 
+Where contenders are ways of certree itself, they may take turns in one fresh process: what is compared is then close
+in time, and start-up is paid once.
+
 What takes minutes is remembered: a peer's measurement of 20 s or more is kept beside the results, under the peer's
 version, the very bytes of the table, the parameters and the machine, with the day it was taken; the written table
 names that day. certree itself is never remembered.
@@ -66,25 +69,43 @@ class Measurement:
 
 def measure_once(request: Request) -> Measurement:
     """One fresh process. Its fits are ended when they take clearly more than the time limit asked for."""
+    answer = _ask_worker(_plain(request))
+    if isinstance(answer, Measurement):
+        return replace(answer, seconds=request.time_limit or answer.seconds) if answer.is_timeout else answer
+    return Measurement(**answer)
+
+
+def measure_together(requests: dict[str, Request], rounds: int) -> dict[str, Measurement]:
+    """One fresh process in which the requests take turns."""
+    answers = _ask_worker({"requests": [_plain(request) for request in requests.values()], "rounds": rounds})
+    if isinstance(answers, Measurement):
+        return dict.fromkeys(requests, answers)
+    return {name: Measurement(**answer) for name, answer in zip(requests, answers, strict=True)}
+
+
+def _plain(request: Request) -> dict[str, Any]:
     limit = request.time_limit
-    hard = None if limit is None else 1.05 * limit + 2
+    return asdict(request) | {"hard_seconds": None if limit is None else 1.05 * limit + 2}
+
+
+def _ask_worker(question: dict[str, Any]) -> Any:
+    """What a fresh worker answers, or a measurement that says why it did not."""
     process = subprocess.run(
         [sys.executable, "-m", "benchmarks.worker"],
-        input=json.dumps(asdict(request) | {"hard_seconds": hard}),
+        input=json.dumps(question),
         capture_output=True,
         text=True,
         cwd=ROOT,
     )
     if process.returncode == -signal.SIGALRM:
-        assert limit is not None
-        return Measurement(limit, "timeout")
+        return Measurement(float("nan"), "timeout")
     if process.returncode != 0:
         last = (process.stderr.strip().splitlines() or [f"exit code {process.returncode}"])[-1]
         return Measurement(float("nan"), "failed", remark=last)
     answer = json.loads(process.stdout.strip().splitlines()[-1])
     if "unsupported" in answer:
         return Measurement(float("nan"), "unsupported", remark=answer["unsupported"])
-    return Measurement(**answer)
+    return answer
 
 
 class Peers:

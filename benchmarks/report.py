@@ -21,6 +21,11 @@ METHOD = (
     "objective of every tree is recomputed from its predictions and must agree. A peer that has clearly lost to the "
     "other one, or that reached its time limit, is stopped and shown as “> s”. † A peer's figure of an earlier day."
 )
+METHOD_TOGETHER = (
+    "Every row in a fresh process in which its contenders take turns, one thread; seconds of the whole `fit` call on "
+    "arrays that lie ready, median of the turns. The objective of every tree is recomputed from its predictions. What "
+    "reached its time limit is shown as “> s”, with the best tree it had."
+)
 
 
 def judge(suite: Suite, rows: list[Row]) -> list[dict[str, Any]]:
@@ -88,7 +93,7 @@ def _page(suite: Suite, rows: list[Row], record: dict[str, Any]) -> str:
         lines.append(f"- **{'met' if verdict['is_met'] else 'not met'}**: {verdict['target']} — {verdict['found']}")
     lines += [f"- **WRONG**: {text}" for text in record["disagreements"]]
     present = suite.present or (_limits_table if suite.name == "limits" else _contest_table)
-    lines += ["", *present(rows), "", METHOD, ""]
+    lines += ["", *present(rows), "", METHOD_TOGETHER if suite.is_together else METHOD, ""]
     skipped = sorted({row.skipped for row in rows if row.skipped})
     lines += [f"Skipped: {reason}." for reason in skipped] + ([""] if skipped else [])
     remembered = sorted({m.remembered for row in rows for m in row.measurements.values() if m.remembered})

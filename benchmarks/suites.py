@@ -94,6 +94,8 @@ class Suite:
     """Where one look is as good as many."""
     present: Callable[[list[Row]], list[str]] | None = None
     """The lines of its table, where the usual one does not say what it shows."""
+    is_together: bool = False
+    """Whether the contenders of a cell take turns in one process, instead of each having its own."""
 
 
 # Targets -------------------------------------------------------------------------------------------------------------

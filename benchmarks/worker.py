@@ -1,7 +1,9 @@
-"""A fresh process that measures one contender on one cell: JSON in on standard input, JSON out on the last line.
+"""A fresh process that measures one contender on one cell, or all of a cell in turn: JSON in on standard input, JSON
+out on the last line.
 
 A tiny fit first, so that imports and first calls are not measured. A fit that takes milliseconds is repeated for a
-while and the median taken; one that takes longer is measured once, and the parent repeats the whole process.
+while and the median taken; one that takes longer is measured once, and the parent repeats the whole process, unless
+contenders take turns in it.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import statistics
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from benchmarks.tables import load
 
 SETTLED_SECONDS = 0.5
 MOST_FITS = 15
+LONG_SECONDS = 10.0
 
 
 def peak_megabytes() -> float:
@@ -37,16 +41,42 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Carries out a request of `measure.Request`."""
+def prepare(request: dict[str, Any]) -> Callable[[], Outcome]:
+    """The fit of a request, all that it needs lying ready."""
     adapters.clock = adapters.CLOCKS[request["clock"]]
     contender = CONTENDERS[request["contender"]]
-    table, options = load(request["table"]), request["options"]
-    depth, penalty = request["depth"], request["penalty"]
+    table, tiny, options = load(request["table"]), load("tiny"), request["options"]
     weights = table.weights(request["weights"])
+    contender.fit(tiny, 2, 0.01, None if weights is None else tiny.weights(request["weights"]), None, **options)
 
-    tiny = load("tiny")
-    contender.fit(tiny, 2, 0.01, None if weights is None else tiny.weights(request["weights"]), None)
+    def fit() -> Outcome:
+        return contender.fit(table, request["depth"], request["penalty"], weights, request["time_limit"], **options)
+
+    return fit
+
+
+def end_process_after(seconds: float | None) -> None:
+    """The kernel's own end: some libraries neither keep their limit nor let Python handle a signal."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds or 0)
+
+
+def summarise(outcomes: list[Outcome]) -> dict[str, Any]:
+    answer = asdict(replace(outcomes[0], seconds=statistics.median(outcome.seconds for outcome in outcomes)))
+    answer["notes"] |= {"fits": len(outcomes)}
+    return answer
+
+
+def is_settled(outcomes: list[Outcome], least: int = 1) -> bool:
+    """Whether more fits would tell no more: long ones need few, short ones many."""
+    return len(outcomes) >= least and (
+        len(outcomes) >= MOST_FITS or sum(outcome.seconds for outcome in outcomes) >= SETTLED_SECONDS
+    )
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Carries out a request of `measure.Request`."""
+    fit = prepare(request)
     before_megabytes = peak_megabytes()
 
     interrupted_at: list[float] = []
@@ -60,26 +90,42 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         timer.daemon = True
         timer.start()
 
-    if request["hard_seconds"] is not None:
-        # The kernel's own end of the process: some libraries neither keep their limit nor let Python handle a signal.
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, request["hard_seconds"])
+    end_process_after(request["hard_seconds"])
     outcomes: list[Outcome] = []
     started_at = time.perf_counter()
-    while len(outcomes) < MOST_FITS and sum(outcome.seconds for outcome in outcomes) < SETTLED_SECONDS:
-        outcomes.append(contender.fit(table, depth, penalty, weights, request["time_limit"], **options))
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    answer = asdict(replace(outcomes[0], seconds=statistics.median(outcome.seconds for outcome in outcomes)))
-    answer["notes"] |= {"fits": len(outcomes), "peak_megabytes": peak_megabytes(), "before_megabytes": before_megabytes}
+    while not is_settled(outcomes):
+        outcomes.append(fit())
+    end_process_after(None)
+    answer = summarise(outcomes)
+    answer["notes"] |= {"peak_megabytes": peak_megabytes(), "before_megabytes": before_megabytes}
     if interrupted_at:
         answer["notes"]["interrupt_seconds"] = started_at + outcomes[0].seconds - interrupted_at[0]
     return answer
 
 
+def run_together(requests: list[dict[str, Any]], rounds: int) -> list[dict[str, Any]]:
+    """Carries out requests in turn, each as often as there are rounds (once, where that takes long)."""
+    fits = [prepare(request) for request in requests]
+    outcomes: list[list[Outcome]] = [[] for _ in requests]
+    waiting = list(range(len(requests)))
+    while waiting:
+        for place in waiting:
+            end_process_after(requests[place]["hard_seconds"])
+            outcomes[place].append(fits[place]())
+            end_process_after(None)
+        waiting = [
+            place
+            for place in waiting
+            if outcomes[place][0].seconds < LONG_SECONDS and not is_settled(outcomes[place], rounds)
+        ]
+    return [summarise(own) for own in outcomes]
+
+
 def main() -> None:
-    request = json.load(sys.stdin)
+    asked = json.load(sys.stdin)
+    answer: Any
     try:
-        answer = run(request)
+        answer = run_together(**asked) if "requests" in asked else run(asked)
     except UnsupportedError as reason:
         answer = {"unsupported": str(reason)}
     # Some libraries print while they fit; the answer is on a line of its own, the last one.
