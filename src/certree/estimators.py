@@ -21,7 +21,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from certree import certify
 from certree.features import make_features
 from certree.guesses import (
     MEMBER_DEPTH,
@@ -232,23 +231,18 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         problem, guarantees = self._make_problem(table, classes, codes, weights)
         predicted = self._predict_reference(X, y, weights, classes, problem)
         solution = self._solve(problem, predicted)
-        account = certify.confirm(problem, solution)
 
         self.classes_ = classes
         self.tree_: Tree = solution.tree
         self.n_leaves_ = solution.tree.n_leaves
         self.depth_ = solution.tree.depth
-        self.loss_ = account.loss
-        self.objective_ = account.objective
-        self.lower_bound_ = account.objective if solution.is_optimal else min(solution.lower, account.objective)
-        self.gap_ = self.objective_ - self.lower_bound_
+        self.loss_ = solution.loss
+        self.objective_ = solution.upper
+        self.lower_bound_ = solution.lower
+        self.gap_ = solution.gap
         self.status_ = solution.status
         self.statistics_ = dict(solution.statistics)
         self.certificate_ = dict(solution.certificate) | {
-            "objective": self.objective_,
-            "loss": self.loss_,
-            "lower_bound": self.lower_bound_,
-            "gap": self.gap_,
             "class_weights": None if factors is None else factors.tolist(),
             "guarantees": {**solution.certificate.get("guarantees", {}), **guarantees},
         }

@@ -18,6 +18,7 @@ satisfies no test at all: both go right.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -84,7 +85,7 @@ class Axis:
     @property
     def thresholds(self) -> Array:
         """float64; halfway between neighbouring values."""
-        return separate(self.below, self.above)
+        return np.array([separate(*pair) for pair in zip(self.below.tolist(), self.above.tolist(), strict=True)])
 
     @property
     def is_categorical(self) -> bool:
@@ -110,7 +111,7 @@ class Axis:
 
     def _threshold(self, index: int) -> float:
         # One alone: an axis may have tens of thousands, and a tree a handful.
-        return float(separate(self.below[index], self.above[index]))
+        return separate(float(self.below[index]), float(self.above[index]))
 
 
 @dataclass(frozen=True)
@@ -250,13 +251,13 @@ def read_categorical_features(categorical_features: Any, table: Table) -> tuple[
     return tuple(mask)
 
 
-def separate(lower: Any, upper: Any) -> Array:
-    """Thresholds halfway between neighbours, such that lower <= threshold < upper holds in floating point."""
-    with np.errstate(over="ignore"):
-        middle = (lower + upper) / 2
-    middle = np.where(np.isinf(middle), lower / 2 + upper / 2, middle)
+def separate(lower: float, upper: float) -> float:
+    """A threshold halfway between neighbours, such that lower <= threshold < upper holds in floating point."""
+    middle = (lower + upper) / 2
+    if math.isinf(middle):
+        middle = lower / 2 + upper / 2
     # Between adjacent floats there is no middle: the lower one still separates them.
-    return np.asarray(np.where((lower <= middle) & (middle < upper), middle, lower))
+    return middle if lower <= middle < upper else lower
 
 
 def _read_numbers(

@@ -284,11 +284,12 @@ class Tree:
         values = {index: self.columns[index].read(table.columns[index]) for index in set(self.column.tolist()) - {-1}}
         # From the last node to the first, so that a node finds both sides done. Every test looks at whole columns:
         # sparse trees have few nodes, and gathering the rows of each would cost more.
-        reached: list[Any] = list(range(self.n_nodes))
+        reached: list[Any] = list(np.arange(self.n_nodes, dtype=np.int16 if self.n_nodes < 2**15 else np.int32))
         for node in range(self.n_nodes - 1, -1, -1):
             if self.column[node] >= 0:
                 holds = self.test(node).holds(values[int(self.column[node])])
-                reached[node] = np.where(holds, reached[self.left[node]], reached[self.right[node]])
+                left, right = reached[self.left[node]], reached[self.right[node]]
+                reached[node] = right + holds * (left - right)  # a choice by `where` would branch at every row
         return np.full(table.n_rows, reached[0], dtype=np.int32)
 
     def predict(self, X: Any) -> Array:
