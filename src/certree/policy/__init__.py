@@ -1,6 +1,7 @@
-"""Policies: scores from logged decisions, exact policy trees, and an evaluation that does not flatter."""
+"""Policies: scores and effects from logged decisions, exact policy trees, and an evaluation that does not flatter."""
 
 from certree.policy.evaluation import Estimate, Evaluation, evaluate
+from certree.policy.matching import MatchingEffects
 from certree.policy.path import regularization_path
 from certree.policy.scores import Scores, direct, doubly_robust, inverse_propensity
 from certree.policy.tree import PolicyTree
@@ -8,6 +9,7 @@ from certree.policy.tree import PolicyTree
 __all__ = [
     "Estimate",
     "Evaluation",
+    "MatchingEffects",
     "PolicyTree",
     "Scores",
     "direct",

@@ -1,0 +1,352 @@
+"""Effects by matching: what an action did to each row, by rows like it that got the other one.
+
+Matching after learning to stretch (Parikh, Rudin and Volfovsky). Some rows learn how far each column must be stretched
+for near rows of an arm to have like outcomes; on the other rows each is matched with its k nearest of either arm, and
+its effect is the difference of their mean outcomes. The rows change parts over splits, and effects are means over them.
+
+This room promises that no outcome both shapes a metric and is matched under it, and that the answer depends on the
+numbers and the seed alone: rows at equal distance share a place among the nearest, whatever their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from certree.policy.log import Log, read_log
+from certree.table import read_table
+from certree.weights import number_columns
+
+Array = NDArray[Any]
+
+FEWEST_TO_LEARN = 3
+"""Rows of an arm without which its outcomes say nothing about distances: one, and two to choose between."""
+MOST_TO_LEARN = 1000
+"""Rows of an arm that a metric is learned from: the work grows with their square, seven numbers need no more."""
+STARTS = (0.1, 1.0)
+SQUARED_STRETCHES = (1e-4, 1e4)
+"""From where and within what the search looks for squared stretches of standardised columns."""
+PRECISION = 1e-6
+"""Of a metric's misfit, as a share of it: the noise of outcomes is far larger."""
+TIE = 1e-9
+"""Squared distances that differ by this share of the larger are equal: they were rounded on the way."""
+CHUNK = 2000
+"""Rows whose distances to an arm are in memory at a time."""
+LARGEST_SEED = 2**31 - 1
+
+
+class MatchingEffects(BaseEstimator):
+    """The effect of a treatment on every row, by matching after learning to stretch (MALTS).
+
+    Parameters
+    ----------
+    n_neighbors : int, default=10
+        Rows of each arm that a row is matched with.
+    n_splits : int, default=5
+        Parts into which rows are dealt, both arms alike. Each part in turn learns a metric; the others are matched
+        among themselves.
+    n_repeats : int, default=10
+        How often rows are dealt anew. A row's effect is the mean of n_repeats · (n_splits − 1) estimates.
+    metric : "learned", "equal" or array of stretches, default="learned"
+        "equal" stretches every standardised column alike; an array has one number a column of `columns_`. With
+        neither is anything learned: all rows are matched among themselves, once.
+    shrinkage : float, default=0.02
+        How much more of the outcome's variance a metric must explain to look at one column alone than to look at all
+        alike. Where outcomes follow no column, the metric stays near "equal".
+    include_own : bool, default=True
+        Whether a row is among its own arm's nearest, as in the paper. False leaves its own outcome out of its effect.
+    control : arm, default=None
+        The arm that effects are over. None: the first, sorted.
+    random_state : int, RandomState instance or None, default=None
+        How rows are dealt.
+
+    Attributes
+    ----------
+    effects_ : ndarray of n numbers
+        Mean outcome of the matched treated rows less that of the matched controls.
+    standard_errors_ : ndarray of n numbers
+        √(mean over splits of s₁²/k + s₀²/k, plus the variance of the estimates over splits), s² the variance of the
+        matched outcomes of an arm. Splits share rows, so their number does not make it smaller. It does not count
+        that the nearest rows are not the same row: with few rows near, effects also lean towards their mean.
+    expected_ : ndarray, n × 2
+        The two means, control first.
+    arms_ : tuple
+        Control and treated.
+    columns_ : tuple of str
+        What is stretched: numeric columns, and a flag a category and a flag for missing values.
+    stretches_ : ndarray, one a column of `columns_`
+        Of the standardised columns, scaled to a mean square of 1; over splits the root of the mean square.
+    split_stretches_ : ndarray, splits × columns
+    n_features_in_, feature_names_in_ : as in scikit-learn
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_neighbors": [Interval(Integral, 2, None, closed="left")],
+        "n_splits": [Interval(Integral, 2, None, closed="left")],
+        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        "metric": [StrOptions({"learned", "equal"}), "array-like"],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+        "include_own": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 10,
+        *,
+        n_splits: int = 5,
+        n_repeats: int = 10,
+        metric: Any = "learned",
+        shrinkage: float = 0.02,
+        include_own: bool = True,
+        control: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_splits = n_splits
+        self.n_repeats = n_repeats
+        self.metric = metric
+        self.shrinkage = shrinkage
+        self.include_own = include_own
+        self.control = control
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, treatment: Any, outcome: Any) -> MatchingEffects:
+        """Match every row.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            What was known of each row before the treatment. Categories count as flags, missing values as the column's
+            mean and a flag of their own.
+        treatment : array of n arms
+            Which of two arms each row got.
+        outcome : array of n numbers
+        """
+        table = read_table(X, estimator=self)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        log = self._order_arms(read_log(table, treatment, outcome))
+        self.arms_ = log.actions
+        self.columns_ = number_columns(table)[1]
+        points = standardise(self._check_finite(log.numbers))
+
+        is_learned = isinstance(self.metric, str) and self.metric == "learned"
+        if is_learned:
+            self._check_rows(log)
+            parts = [(learn_metric(points, log, seen, self.shrinkage), held) for seen, held in self._deal(log)]
+        else:
+            self._check_rows(log, matched=np.bincount(log.treatment))
+            parts = [(self._read_metric(len(self.columns_)), np.arange(log.n_rows))]
+        self.split_stretches_ = np.array([stretches for stretches, _ in parts])
+        self.stretches_ = np.sqrt(np.mean(self.split_stretches_**2, axis=0))
+        self._average(log, points, parts)
+        return self
+
+    def _average(self, log: Log, points: Array, parts: list[tuple[Array, Array]]) -> None:
+        """Estimates of all parts, as means over them and their errors."""
+        count = np.zeros(log.n_rows)
+        means = np.zeros((log.n_rows, 2))
+        variance, effect, squared = np.zeros((3, log.n_rows))
+        # Squares of effects lose digits where effects are large beside their spread: a rough mean is taken off.
+        origin = np.subtract(*(log.outcome[log.treatment == arm].mean() for arm in (1, 0)))
+        for stretches, rows in parts:
+            own, errors = match(
+                points[rows] * stretches, log.treatment[rows], log.outcome[rows], self.n_neighbors, self.include_own
+            )
+            difference = own[:, 1] - own[:, 0]
+            count[rows] += 1
+            means[rows] += own
+            variance[rows] += errors.sum(axis=1)
+            effect[rows] += difference
+            squared[rows] += (difference - origin) ** 2
+        self.expected_ = means / count[:, None]
+        self.effects_ = effect / count
+        spread = np.maximum(squared / count - (self.effects_ - origin) ** 2, 0.0)
+        self.standard_errors_ = np.sqrt(variance / count + spread * count / np.maximum(count - 1, 1))
+
+    def _deal(self, log: Log) -> Iterator[tuple[Array, Array]]:
+        """Rows that learn a metric and rows that are matched under it."""
+        chance = check_random_state(self.random_state)
+        for seed in chance.randint(LARGEST_SEED, size=self.n_repeats).tolist():
+            folds = StratifiedKFold(self.n_splits, shuffle=True, random_state=seed)
+            for held, seen in folds.split(np.zeros(log.n_rows), log.treatment):
+                arms = (seen[log.treatment[seen] == arm] for arm in (0, 1))
+                few = [
+                    rows if len(rows) <= MOST_TO_LEARN else chance.choice(rows, MOST_TO_LEARN, replace=False)
+                    for rows in arms
+                ]
+                yield np.concatenate(few), held
+
+    def _order_arms(self, log: Log) -> Log:
+        """The log with the control first."""
+        names = ", ".join(map(repr, log.actions))
+        if log.n_actions != 2:
+            raise ValueError(
+                f"treatment has {log.n_actions} arms ({names}); MatchingEffects compares two: give it their rows alone"
+            )
+        if self.control is None or self.control == log.actions[0]:
+            return log
+        if self.control != log.actions[1]:
+            raise ValueError(f"control is {self.control!r}, which is none of the arms {names}")
+        return read_log(log.X, np.array(log.actions)[log.treatment], log.outcome, actions=log.actions[::-1])
+
+    def _check_finite(self, numbers: Array) -> Array:
+        if not np.isfinite(numbers).all():
+            row, column = np.argwhere(~np.isfinite(numbers))[0]
+            raise ValueError(f"column {self.columns_[column]!r} holds an infinite value (row {row})")
+        return numbers
+
+    def _check_rows(self, log: Log, matched: Array | None = None) -> None:
+        """Every arm needs rows to match with, whoever else learns or is left out."""
+        rows = np.bincount(log.treatment, minlength=2)
+        needed = self.n_neighbors + (0 if self.include_own else 1)
+        if matched is None:
+            # Folds are as even as can be: the one that learns has at most one row above the mean.
+            matched, learning = rows - -(-rows // self.n_splits), rows // self.n_splits
+            for arm in (0, 1):
+                if learning[arm] < FEWEST_TO_LEARN:
+                    raise ValueError(
+                        f"arm {log.actions[arm]!r} has {rows[arm]} rows, {learning[arm]} in each of {self.n_splits} "
+                        f"splits; at least {FEWEST_TO_LEARN} are needed to learn a metric: use fewer splits, or a "
+                        "metric that is not learned"
+                    )
+        for arm in (0, 1):
+            if matched[arm] < needed:
+                raise ValueError(
+                    f"arm {log.actions[arm]!r} has {rows[arm]} rows, of which {matched[arm]} can be matched at a time; "
+                    f"n_neighbors={self.n_neighbors} needs {needed}"
+                )
+
+    def _read_metric(self, n_columns: int) -> Array:
+        if isinstance(self.metric, str):
+            return np.ones(n_columns)
+        try:
+            stretches: Array = np.asarray(self.metric, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"metric must hold numbers: {error}") from error
+        if stretches.shape != (n_columns,):
+            raise ValueError(
+                f"metric has shape {stretches.shape}, but there are {n_columns} columns to stretch: "
+                f"{', '.join(self.columns_)}"
+            )
+        if not (np.isfinite(stretches).all() and (stretches >= 0).all() and stretches.any()):
+            raise ValueError("metric must hold finite numbers that are not negative, and not all zero")
+        return scale_to_one(stretches)
+
+
+# The metric -----------------------------------------------------------------------------------------------------------
+
+
+def standardise(numbers: Array) -> Array:
+    """Columns of mean 0 and variance 1; a constant one is all 0."""
+    centred = numbers - numbers.mean(axis=0)
+    spread = centred.std(axis=0)
+    is_constant = spread <= 1e-12 * np.abs(numbers).max(axis=0)
+    return np.asarray(np.where(is_constant, 0.0, centred / np.where(is_constant, 1.0, spread)))
+
+
+def scale_to_one(stretches: Array) -> Array:
+    """The same metric with a mean square of 1: matching looks at the order of distances alone."""
+    return np.asarray(stretches / np.sqrt(np.mean(stretches**2)))
+
+
+def learn_metric(points: Array, log: Log, rows: Array, shrinkage: float) -> Array:
+    """Stretches under which near rows of an arm have like outcomes."""
+    arms = []
+    for arm in (0, 1):
+        own = rows[log.treatment[rows] == arm]
+        arms.append((points[own], log.outcome[own] - log.outcome[own].mean()))
+    found = [
+        minimize(
+            misfit, np.full(points.shape[1], start), args=(arms, shrinkage), jac=True, method="L-BFGS-B",
+            bounds=[SQUARED_STRETCHES] * points.shape[1], options={"ftol": PRECISION},
+        )
+        for start in STARTS
+    ]  # fmt: skip
+    return scale_to_one(np.sqrt(min(found, key=lambda result: float(result.fun)).x))
+
+
+def misfit(squared_stretches: Array, arms: list[tuple[Array, Array]], shrinkage: float) -> tuple[float, Array]:
+    """What a metric θ fails to explain of outcomes, and how uneven it is; with the gradient.
+
+    An outcome is foretold by the other rows of its arm, row l for row i with weight
+
+        p_il ∝ exp(−Σ_j θ_j (x_ij − x_lj)²)
+
+    which falls smoothly with distance where "among the k nearest" would jump. The first term is the share of the
+    outcomes' variance that is not foretold. With ŷ_i = Σ_l p_il y_l its gradient comes from
+    ∂ŷ_i/∂θ_j = −Σ_l p_il (y_l − ŷ_i)(x_ij − x_lj)². The second is `shrinkage` times the variance of θ/mean θ, over the
+    variance (p − 1) of a metric that looks at one column alone.
+    """
+    n_columns = len(squared_stretches)
+    total = sum(float(y @ y) for _, y in arms)
+    loss, gradient = 0.0, np.zeros(n_columns)
+    for points, y in arms:
+        if total == 0:
+            break
+        distance = cdist(points * np.sqrt(squared_stretches), points * np.sqrt(squared_stretches), "sqeuclidean")
+        np.fill_diagonal(distance, np.inf)
+        weight = np.exp(distance.min(axis=1, keepdims=True) - distance)
+        weight /= weight.sum(axis=1, keepdims=True)
+        foretold = weight @ y
+        missed = y - foretold
+        loss += float(missed @ missed) / total
+        flow = 2 * missed[:, None] * weight * (y - foretold[:, None]) / total
+        # Σ_il flow_il (x_ij − x_lj)², multiplied out so that no rows × rows × columns array is made.
+        squares = points**2
+        gradient += (flow.sum(axis=1) + flow.sum(axis=0)) @ squares - 2 * np.sum(points * (flow @ points), axis=0)
+    if n_columns > 1:
+        mean = squared_stretches.mean()
+        uneven = squared_stretches / mean - 1
+        loss += shrinkage * float(np.mean(uneven**2)) / (n_columns - 1)
+        slope = 2 * uneven / n_columns / mean
+        gradient += shrinkage * (slope - np.mean(slope * squared_stretches) / mean) / (n_columns - 1)
+    return loss, gradient
+
+
+# The match ------------------------------------------------------------------------------------------------------------
+
+
+def match(points: Array, treatment: Array, outcome: Array, n_neighbors: int, include_own: bool) -> tuple[Array, Array]:
+    """For each row and arm (n × 2) the mean outcome of the nearest rows, and the squared error of that mean."""
+    n_rows = len(points)
+    means, errors = np.empty((2, n_rows, 2))
+    for arm in (0, 1):
+        members = np.flatnonzero(treatment == arm)
+        y = outcome[members]
+        place = np.full(n_rows, -1)
+        place[members] = np.arange(len(members))
+        for start in range(0, n_rows, CHUNK):
+            rows = np.arange(start, min(start + CHUNK, n_rows))
+            distance = cdist(points[rows], points[members], "sqeuclidean")
+            if not include_own:
+                own = place[rows] >= 0
+                distance[own, place[rows[own]]] = np.inf
+            weight = share_places(distance, n_neighbors)
+            mean = weight @ y
+            means[rows, arm] = mean
+            # (Σ w (y − mean)²) / (m − 1) with m = 1/Σw² rows of equal weight, which is k where none are tied.
+            squares = np.sum(weight * (y - mean[:, None]) ** 2, axis=1)
+            errors[rows, arm] = squares / (1 / np.sum(weight**2, axis=1) - 1)
+    return means, errors
+
+
+def share_places(distance: Array, n_neighbors: int) -> Array:
+    """Weights of the k nearest of each row, 1/k each; those tied for the last places share them."""
+    last = np.partition(distance, n_neighbors - 1, axis=1)[:, n_neighbors - 1, None]
+    is_nearer = distance < last * (1 - TIE)
+    is_tied = ~is_nearer & (distance <= last * (1 + TIE))
+    left = n_neighbors - is_nearer.sum(axis=1, keepdims=True)
+    return np.asarray((is_nearer + is_tied * (left / is_tied.sum(axis=1, keepdims=True))) / n_neighbors)
