@@ -31,11 +31,7 @@ EPSILON = float(np.finfo(float).eps)
 
 
 @parametrize_with_checks(
-    [PolicyTree(), PolicyTree(max_depth=None, regularization=0.1, min_samples_leaf=2)],
-    expected_failed_checks=lambda _: dict.fromkeys(
-        ("check_fit_score_takes_y", "check_sample_weight_equivalence_on_dense_data"),
-        "what stands in the place of y is called rewards, and these checks name it y",
-    ),
+    [PolicyTree(), PolicyTree(max_depth=None, regularization=0.1, min_samples_leaf=2), PolicyTree(budget=0.4)]
 )
 def test_scikit_learn_has_no_complaint(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -299,6 +295,14 @@ def test_rewards_of_every_sort_name_their_actions(table: Any) -> None:
     assert set(numbered.predict(table.data)) <= {10, 20, 30}
 
 
+def test_rewards_go_by_two_names(table: Any) -> None:
+    plain = PolicyTree().fit(table.data, table.expected)
+    for name in ("y", "rewards"):
+        assert PolicyTree().fit(table.data, **{name: table.expected}).value_ == plain.value_
+    with pytest.raises(ValueError, match="not both"):
+        PolicyTree().fit(table.data, table.expected, rewards=table.expected)
+
+
 def test_fitted_attributes(table: Any) -> None:
     model = PolicyTree(2, 0.01).fit(pd.DataFrame(table.data, columns=["a", "b", "c"]), table.expected)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
@@ -334,7 +338,7 @@ def test_clone_pickle_and_grid_search(table: Any) -> None:
 def test_weights_and_treatments_are_routed() -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         requests = PolicyTree().set_fit_request(sample_weight=True, treatment=True).get_metadata_routing()
-    assert requests.fit.requests == {"sample_weight": True, "treatment": True}
+    assert requests.fit.requests == {"sample_weight": True, "treatment": True, "costs": None}
     assert set(PolicyTree().get_metadata_routing().score.requests) == {"sample_weight"}
 
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from certree.features import Features, make_features
-from certree.problem import Problem, check_weights
+from certree.problem import WEIGHT_TOLERANCE, Problem, check_weights
 from certree.solution import FORMAT, STATUSES, CertificateError, Solution, float_slack
 from certree.tree import Tree, plain_value
 
@@ -104,13 +105,21 @@ def check(
     """Check a certificate and its tree against a table; the verdict says exactly what does not hold.
 
     The table comes with labels `y`, with `costs` or, for a policy, with `rewards` (n × K, in the tree's order of
-    actions). `prove_bound` looks at every tree as well: for tiny tables only.
+    actions). With rewards, `costs` are what the actions spend of a budget, as `PolicyTree.fit` took them (by name in a
+    mapping, else in the tree's order). `prove_bound` looks at every tree as well: for tiny tables only.
     """
     if certificate.get("format") != FORMAT:
         raise ValueError(f"not a certificate: format is {certificate.get('format')!r}, not {FORMAT!r}")
+    spends: Array | None = None
     if rewards is not None:
         rewards = np.asarray(rewards, dtype=np.float64)
+        if "budget" in certificate:
+            spends = _read_spends(costs, tree, len(rewards))
+        elif costs is not None:
+            raise ValueError("the certificate knows of no budget that costs could be spent of")
         costs = rewards.max(axis=1, keepdims=True) - rewards
+    elif "budget" in certificate:
+        raise ValueError("a certificate with a budget is checked against rewards, and the costs of actions: give both")
     problem = _read_problem(certificate, tree, X, y, sample_weight, costs, arms)
     account = measure(tree, problem)
     failures = [
@@ -119,8 +128,12 @@ def check(
         *_check_constraints(certificate, tree, problem, account),
         *([] if rewards is None else _check_values(certificate, tree, X, rewards, sample_weight)),
     ]
+    if spends is not None:
+        weights = check_weights(sample_weight, len(spends))
+        spends = spends[weights > 0] * weights[weights > 0, None]
+        failures += _check_budget(certificate, tree, problem, spends)
     if prove_bound:
-        optimum = enumerate_optimum(problem)
+        optimum = enumerate_optimum(problem) if spends is None else _best_within(certificate, problem, spends)
         if certificate["lower_bound"] > float(optimum) + certificate["rounding"] + float_slack(problem, float(optimum)):
             failures.append(f"lower_bound is {certificate['lower_bound']!r}, but a tree of {float(optimum)!r} exists")
     return Verdict(tuple(failures), account.objective, account.loss, prove_bound)
@@ -216,6 +229,43 @@ def _check_values(certificate: Mapping[str, Any], tree: Tree, X: Any, rewards: A
     ]
 
 
+def _read_spends(costs: Any, tree: Tree, n_rows: int) -> Array:
+    """n × K; without costs every action but the first spends 1."""
+    if costs is None:
+        costs = np.arange(len(tree.labels)) > 0
+    elif isinstance(costs, Mapping):
+        costs = [costs[action] for action in tree.labels]
+    return np.broadcast_to(np.asarray(costs, dtype=np.float64), (n_rows, len(tree.labels)))
+
+
+def _largest_spend(certificate: Mapping[str, Any], problem: Problem, spends: Array) -> float:
+    """The budget, with what rounding may add to a mean spend."""
+    largest = certificate["budget"]["largest"]
+    scale = math.fsum(spends.max(axis=1).tolist()) / problem.normaliser
+    return (scale if largest is None else float(largest)) + WEIGHT_TOLERANCE * scale
+
+
+def _check_budget(certificate: Mapping[str, Any], tree: Tree, problem: Problem, spends: Array) -> list[str]:
+    """Whether the policy spends what is stated, and no more than it may."""
+    stated = certificate["budget"]
+    chosen = spends[np.arange(len(spends)), tree.label[tree.apply(problem.features.table)]]
+    spend = math.fsum(chosen.tolist()) / problem.normaliser
+    failures = []
+    if not math.isclose(stated["spend"], spend, rel_tol=1e-12, abs_tol=1e-300):
+        failures.append(f"spend is {stated['spend']!r} in the certificate, but {spend!r} on this table")
+    if not spend <= _largest_spend(certificate, problem, spends):
+        failures.append(f"the policy spends {spend!r} a row, above budget {stated['largest']!r}")
+    if not (math.isfinite(stated["price"]) and stated["price"] >= 0):
+        failures.append(f"price is {stated['price']!r}, not a finite number of at least 0")
+    return failures
+
+
+def _best_within(certificate: Mapping[str, Any], problem: Problem, spends: Array) -> Fraction:
+    """The least objective of any tree within the budget."""
+    largest = Fraction(_largest_spend(certificate, problem, spends))
+    return min(cost for spend, cost in enumerate_spends(problem, spends) if spend <= largest)
+
+
 def _check_bounds(certificate: Mapping[str, Any]) -> list[str]:
     failures = []
     status, objective, lower = certificate["status"], certificate["objective"], certificate["lower_bound"]
@@ -272,20 +322,8 @@ def enumerate_front(problem: Problem) -> dict[int, Fraction]:
     remembers only what it has already answered.
     """
     amounts, unit = _integer_costs(problem)
-    tests = _list_tests(problem.features)
-    everything = (1 << problem.n_rows) - 1
-    n_labels = len(problem.labels)
-    sum_costs = [_bit_sums([row[label] for row in amounts]) for label in range(n_labels)]
-    weights, least_weight = _integer_weights(problem)
-    sum_weights = _bit_sums(weights)
-    arms = [] if problem.arms is None else [_bits(problem.arms == arm) for arm in range(problem.n_arms)]
-
-    def is_allowed(rows: int) -> bool:
-        return (
-            rows.bit_count() >= problem.min_samples_leaf
-            and (least_weight == 0 or sum_weights(rows) >= least_weight)
-            and all((rows & arm).bit_count() >= problem.min_samples_arm for arm in arms)
-        )
+    trees = _Trees.of(problem)
+    sum_costs = [_bit_sums(list(column)) for column in zip(*amounts, strict=True)]
 
     def leaf_cost(rows: int) -> int:
         return min(cost(rows) for cost in sum_costs)
@@ -293,28 +331,109 @@ def enumerate_front(problem: Problem) -> dict[int, Fraction]:
     @cache
     def front(rows: int, depth: int, leaves: int) -> dict[int, int]:
         # Where a set is too small to be a leaf, every part of it is too.
-        if not is_allowed(rows):
+        if not trees.is_allowed(rows):
             return {}
         best = {1: leaf_cost(rows)}
         if depth == 0 or leaves == 1:
             return best
-        for inside in {rows & test for test in tests}:
-            outside = rows & ~inside
-            if inside and outside:
-                lefts = front(inside, depth - 1, leaves - 1)
-                rights = front(outside, depth - 1, leaves - 1) if lefts else {}
-                for left, left_cost in lefts.items():
-                    for right, right_cost in rights.items():
-                        if left + right <= leaves:
-                            cost = left_cost + right_cost
-                            best[left + right] = min(cost, best.get(left + right, cost))
+        for inside, outside in trees.sides(rows):
+            lefts = front(inside, depth - 1, leaves - 1)
+            rights = front(outside, depth - 1, leaves - 1) if lefts else {}
+            for left, left_cost in lefts.items():
+                for right, right_cost in rights.items():
+                    if left + right <= leaves:
+                        cost = left_cost + right_cost
+                        best[left + right] = min(cost, best.get(left + right, cost))
         return best
 
-    # More leaves than rows, or a depth beyond them, would need an empty side.
-    depth = problem.n_rows - 1 if problem.max_depth is None else min(problem.max_depth, problem.n_rows - 1)
-    leaves = problem.n_rows if problem.max_leaves is None else min(problem.max_leaves, problem.n_rows)
-    found = front(everything, depth, leaves) or {1: leaf_cost(everything)}
+    found = front(trees.rows, trees.depth, trees.leaves) or {1: leaf_cost(trees.rows)}
     return {size: cost * unit for size, cost in sorted(found.items())}
+
+
+def enumerate_spends(problem: Problem, spends: Array) -> list[tuple[Fraction, Fraction]]:
+    """Mean spend and objective of every tree that no other one beats in both, by spend, exactly.
+
+    `spends` is rows × labels, times the weights: what a label spends. The objective is that of `problem`, whose costs
+    know nothing of it. As `enumerate_front`, with the pairs that are needed in place of the least cost.
+    """
+    costs, cost_unit = _integer_costs(problem)
+    amounts, spend_unit = _as_integers([[Fraction(amount) for amount in row] for row in spends.tolist()])
+    trees = _Trees.of(problem)
+    sum_costs = [_bit_sums(list(column)) for column in zip(*costs, strict=True)]
+    sum_spends = [_bit_sums(list(column)) for column in zip(*amounts, strict=True)]
+
+    def needed(pairs: set[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        kept: list[tuple[Any, Any]] = []
+        for spend, cost in sorted(pairs):
+            if not kept or cost < kept[-1][1]:
+                kept.append((spend, cost))
+        return kept
+
+    def leaf(rows: int) -> dict[int, list[tuple[int, int]]]:
+        return {1: needed({(spend(rows), cost(rows)) for spend, cost in zip(sum_spends, sum_costs, strict=True)})}
+
+    @cache
+    def front(rows: int, depth: int, leaves: int) -> dict[int, list[tuple[int, int]]]:
+        if not trees.is_allowed(rows):
+            return {}
+        found = {size: set(pairs) for size, pairs in leaf(rows).items()}
+        for inside, outside in trees.sides(rows) if depth > 0 and leaves > 1 else ():
+            lefts, rights = front(inside, depth - 1, leaves - 1), front(outside, depth - 1, leaves - 1)
+            for (left, left_pairs), (right, right_pairs) in product(lefts.items(), rights.items()):
+                if left + right <= leaves:
+                    found.setdefault(left + right, set()).update(
+                        (one[0] + two[0], one[1] + two[1]) for one, two in product(left_pairs, right_pairs)
+                    )
+        return {size: needed(pairs) for size, pairs in found.items()}
+
+    whole, penalty = Fraction(problem.normaliser), Fraction(problem.regularization)
+    found = front(trees.rows, trees.depth, trees.leaves) or leaf(trees.rows)
+    return needed(
+        {
+            (spend * spend_unit / whole, cost * cost_unit / whole + penalty * size)
+            for size, pairs in found.items()
+            for spend, cost in pairs
+        }
+    )
+
+
+@dataclass(frozen=True)
+class _Trees:
+    """What the trees of a problem may look like. A row set is the bits of an integer."""
+
+    rows: int
+    tests: list[int]
+    depth: int
+    leaves: int
+    is_allowed: Callable[[int], bool]
+    """Whether a row set may be a leaf."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Trees:
+        weights, least_weight = _integer_weights(problem)
+        sum_weights = _bit_sums(weights)
+        arms = [] if problem.arms is None else [_bits(problem.arms == arm) for arm in range(problem.n_arms)]
+
+        def is_allowed(rows: int) -> bool:
+            return (
+                rows.bit_count() >= problem.min_samples_leaf
+                and (least_weight == 0 or sum_weights(rows) >= least_weight)
+                and all((rows & arm).bit_count() >= problem.min_samples_arm for arm in arms)
+            )
+
+        # More leaves than rows, or a depth beyond them, would need an empty side.
+        most = problem.n_rows
+        return cls(
+            rows=(1 << most) - 1,
+            tests=_list_tests(problem.features),
+            depth=most - 1 if problem.max_depth is None else min(problem.max_depth, most - 1),
+            leaves=most if problem.max_leaves is None else min(problem.max_leaves, most),
+            is_allowed=is_allowed,
+        )
+
+    def sides(self, rows: int) -> list[tuple[int, int]]:
+        """Every way that a test parts a row set, neither side empty."""
+        return [(inside, rows & ~inside) for inside in {rows & test for test in self.tests} - {0, rows}]
 
 
 def _integer_costs(problem: Problem) -> tuple[list[list[int]], Fraction]:
@@ -326,8 +445,13 @@ def _integer_costs(problem: Problem) -> tuple[list[list[int]], Fraction]:
     else:
         assert problem.costs is not None
         rows = [[Fraction(cost) for cost in row] for row in problem.costs.tolist()]
-    denominator = math.lcm(*(cost.denominator for row in rows for cost in row))
-    return [[int(cost * denominator) for cost in row] for row in rows], Fraction(1, denominator)
+    return _as_integers(rows)
+
+
+def _as_integers(rows: list[list[Fraction]]) -> tuple[list[list[int]], Fraction]:
+    """Amounts in units of the smallest bit of any of them, and that unit."""
+    denominator = math.lcm(*(amount.denominator for row in rows for amount in row))
+    return [[int(amount * denominator) for amount in row] for row in rows], Fraction(1, denominator)
 
 
 def _integer_weights(problem: Problem) -> tuple[list[int], int]:

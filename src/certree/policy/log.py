@@ -88,7 +88,7 @@ def read_log(
         actions=names,
         treatment=codes,
         outcome=values if maximize else -values,
-        costs=_read_costs(costs, table.n_rows, names),
+        costs=read_costs(costs, table.n_rows, names),
         propensity=None if propensity is None else _read_propensity(propensity, table.n_rows, names),
     )
 
@@ -169,7 +169,8 @@ def _read_outcome(outcome: Any, n_rows: int) -> Array:
     return values
 
 
-def _read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
+def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
+    """n × K finite numbers: one an action (a sequence, or by name), or one a row and action; None is all zero."""
     shape = (n_rows, len(names))
     if costs is None:
         return np.zeros(shape)
@@ -212,7 +213,15 @@ def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> 
 
 
 def _in_order(what: str, given: Any, names: tuple[Value, ...]) -> Any:
-    """A mapping by action as a list in the order of the actions."""
+    """What goes by the actions' names (a mapping, a frame, a labelled series) in the order of the actions."""
+    if hasattr(given, "columns"):
+        named = {plain_value(name): np.asarray(given[name]) for name in given.columns}
+        return np.column_stack(_in_order(what, named, names))
+    if hasattr(given, "index") and hasattr(given, "to_dict"):
+        labels = [plain_value(label) for label in given.index]
+        if len(labels) != len(names) or labels == list(range(len(labels))):
+            return given
+        given = dict(zip(labels, np.asarray(given).tolist(), strict=True))
     if not isinstance(given, Mapping):
         return given
     for key in given:

@@ -2,8 +2,9 @@
 
     maximise   (1/Σw) · Σ_i w_i · rewards[i, t(x_i)] − λ · leaves(t)
 
-over all trees t of the given depth. The engine minimises what a policy falls short of the best action of every row;
-this room turns its answer into values, recomputed from the rewards themselves.
+over all trees t of the given depth and, with a budget, of no greater mean spend. The engine minimises what a policy
+falls short of the best action of every row; this room turns its answer into values, recomputed from the rewards
+themselves.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from sklearn.base import _fit_context
 from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from certree import certify
 from certree.estimators import TreeEstimator
 from certree.features import make_features
+from certree.policy.budget import Spending, read_spending, solve_within
 from certree.policy.log import read_rewards, read_treatment
 from certree.problem import Problem, check_weights
 from certree.solver import Limits, bin_numeric, solve
@@ -49,10 +50,14 @@ class PolicyTree(TreeEstimator):
     min_samples_arm : int, default=0
         Rows of every action's arm that every leaf must hold; `fit` then needs `treatment`. A lone leaf is always
         allowed.
+    budget : float or None, default=None
+        The largest mean spend a row. `fit` takes what each action spends; without that, every action but the first
+        spends 1, and the budget is the largest share of rows that get any other action than the first. See Notes.
     thresholds : "all" or int, default="all"
         All thresholds of a numeric column, or at most so many, weighted quantiles.
     time_limit : float or None, default=None
-        Seconds. When they are over, the best tree so far is kept with a true upper bound.
+        Seconds, all searches of a fit together. When they are over, the best tree so far is kept with a true upper
+        bound.
     memory_limit : int or None, default=None
         Bytes that the search may use.
     n_jobs : int or None, default=None
@@ -74,10 +79,16 @@ class PolicyTree(TreeEstimator):
     objective_ : float
         `value_` − λ · leaves.
     upper_bound_ : float
-        No tree has a greater objective, whatever `status_`.
+        No tree (within the budget) has a greater objective, whatever `status_`.
     gap_ : float
         upper_bound_ − objective_; 0 where the tree is proved optimal.
-    status_ : {"optimal", "time_limit", "memory_limit", "interrupted"}
+    status_ : {"optimal", "approximate", "time_limit", "memory_limit", "interrupted"}
+        "approximate" where a budget leaves a gap that no limit of yours is the reason of.
+    spend_ : float
+        With a budget: the mean spend of the policy on the rows it was fitted on.
+    price_ : float
+        With a budget: what one more unit of mean spend would add to the objective, at the margin; 0 where the budget
+        does not bind.
     certificate_ : dict
         What was proved, as plain data; `certree.certify.check` with `rewards` checks it against a table.
     statistics_ : dict
@@ -88,6 +99,15 @@ class PolicyTree(TreeEstimator):
     -----
     Of actions that are equally good in a leaf the first is taken: put the cheapest first. Missing values and new
     categories go where `SparseTreeClassifier` sends them. Rows of weight zero count for nothing.
+
+    Two different things are called cost. What the `costs` of `certree.policy.doubly_robust` (and its kin) name is taken
+    off the rewards: it is in their units, and a policy pays it when it is worth it. What the `costs` of `fit` name is
+    spent against the budget: in units of its own, limited and not traded. Nothing is taken off the rewards here.
+
+    With a budget the tree is the best one that keeps it on the rows at hand; elsewhere the policy spends what it does.
+    The best tree within a budget is searched by a price on spending, then among all trees that the price leaves in
+    the race. Where these are too many, `gap_` says how much better a tree within the budget could be. `budget=inf` is
+    no limit and records the spend.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -96,6 +116,7 @@ class PolicyTree(TreeEstimator):
         "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "min_samples_arm": [Interval(Integral, 0, None, closed="left")],
+        "budget": [Interval(Real, 0, None, closed="left"), None],
         "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "memory_limit": [Interval(Integral, 1, None, closed="left"), None],
@@ -104,7 +125,7 @@ class PolicyTree(TreeEstimator):
         "verbose": ["verbose"],
     }
 
-    # Rewards stand where scikit-learn has y, so they are never routed as something besides.
+    # Rewards are y under a better name, so they are never routed as something besides.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"rewards": metadata_routing.UNUSED}
 
     def __init__(
@@ -115,6 +136,7 @@ class PolicyTree(TreeEstimator):
         max_leaves: int | None = None,
         min_samples_leaf: int = 1,
         min_samples_arm: int = 0,
+        budget: float | None = None,
         thresholds: str | int = "all",
         time_limit: float | None = None,
         memory_limit: int | None = None,
@@ -127,6 +149,7 @@ class PolicyTree(TreeEstimator):
         self.max_leaves = max_leaves
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_arm = min_samples_arm
+        self.budget = budget
         self.thresholds = thresholds
         self.time_limit = time_limit
         self.memory_limit = memory_limit
@@ -135,23 +158,44 @@ class PolicyTree(TreeEstimator):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, rewards: Any, sample_weight: Any = None, treatment: Any = None) -> PolicyTree:
-        """Find the optimal policy.
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        treatment: Any = None,
+        costs: Any = None,
+        *,
+        rewards: Any = None,
+    ) -> PolicyTree:
+        """Find the optimal policy: fit(X, rewards).
 
         Parameters
         ----------
         X : array or frame, rows × columns
             Numeric, boolean, string or categorical columns; missing values as NaN, None or NA.
-        rewards : n × K array or frame, or Scores
+        y, rewards : n × K array or frame, or Scores
             What each action would bring each row; higher is better, negative numbers are welcome. A frame's columns
-            name the actions; those of an array are 0 to K − 1.
+            name the actions; those of an array are 0 to K − 1. Rewards stand where scikit-learn has y, and go by
+            either name.
         sample_weight : array of n weights, default=None
         treatment : array of n actions, default=None
             The arm of each row, for `min_samples_arm`.
+        costs : one number an action, mapping by action, or n × K numbers, default=None
+            What an action spends of the budget (on everyone, or on this row); not negative. None: 0 for the first
+            action, 1 for every other.
         """
         started = time.perf_counter()
+        if y is not None and rewards is not None:
+            raise ValueError("give y or rewards, not both: they are the same thing")
+        rewards = y if rewards is None else rewards
         if rewards is None:
             raise ValueError("PolicyTree requires y to be passed, but the target y is None: give the rewards.")
+        if costs is not None and self.budget is None:
+            raise ValueError(
+                "costs are spent against a budget, and there is none: set budget (inf for no limit), or take the costs "
+                "off the rewards"
+            )
         table = self._read(X, reset=True)
         amounts, actions = read_rewards(rewards, table.n_rows)
         weights = check_weights(sample_weight, table.n_rows)
@@ -169,10 +213,12 @@ class PolicyTree(TreeEstimator):
             arms=arms,
             min_samples_arm=self.min_samples_arm,
         )
-        solution = solve(
-            problem, Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs)), verbose=self.verbose
-        )
-        account = certify.confirm(problem, solution)
+        limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
+        if self.budget is None:
+            solution = solve(problem, limits, verbose=self.verbose)
+        else:
+            spending = Spending.make(problem, read_spending(costs, table.n_rows, actions), weights)
+            solution = solve_within(spending, self.budget, limits, verbose=self.verbose)
 
         self.actions_ = np.array(actions)
         self.tree_: Tree = solution.tree
@@ -180,7 +226,7 @@ class PolicyTree(TreeEstimator):
         self.depth_ = solution.tree.depth
         self.value_ = mean_reward(amounts, solution.tree.label[solution.tree.apply(table)], weights)
         self.objective_ = self.value_ - float(self.regularization) * self.n_leaves_
-        self.upper_bound_ = self.objective_ + (0.0 if solution.is_optimal else account.objective - solution.lower)
+        self.upper_bound_ = self.objective_ + solution.gap
         self.gap_ = self.upper_bound_ - self.objective_
         self.status_ = solution.status
         self.statistics_ = dict(solution.statistics)
@@ -192,6 +238,11 @@ class PolicyTree(TreeEstimator):
                 "gap": self.gap_,
             },
         }
+        for name in ("spend_", "price_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if self.budget is not None:
+            self.spend_: float = self.certificate_["budget"]["spend"]
+            self.price_: float = self.certificate_["budget"]["price"]
         self.fit_seconds_ = time.perf_counter() - started
         return self
 
