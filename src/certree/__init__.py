@@ -5,7 +5,7 @@ from certree.estimators import SparseTreeClassifier
 from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
 from certree.guesses import guess_depth, guess_thresholds
 from certree.path import regularization_path
-from certree.plot import plot_tree
+from certree.plot import plot_budget_curve, plot_tree
 from certree.policy import PolicyTree
 from certree.problem import Problem
 from certree.solution import Solution
@@ -31,6 +31,7 @@ __all__ = [
     "guess_depth",
     "guess_thresholds",
     "load",
+    "plot_budget_curve",
     "plot_tree",
     "policy",
     "regularization_path",

@@ -309,6 +309,8 @@ def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
         model.actions_ = np.array(tree.labels)
         model.value_, model.objective_ = policy["value"], policy["objective"]
         model.upper_bound_, model.gap_ = policy["upper_bound"], policy["gap"]
+        if "budget" in certificate:
+            model.spend_, model.price_ = certificate["budget"]["spend"], certificate["budget"]["price"]
     model.tree_, model.n_leaves_, model.depth_ = tree, tree.n_leaves, tree.depth
     model.n_features_in_ = len(tree.columns)
     if document["has_feature_names"]:

@@ -120,6 +120,41 @@ def plot_tree(
     return ax
 
 
+def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, str] = ("mean spend", "value")) -> Axes:
+    """Draw value against spend: a point for every tree of a `BudgetCurve`, and the line that no tree is above.
+
+    Parameters
+    ----------
+    curve : BudgetCurve
+        From `certree.policy.budget_curve`.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a figure.
+    names : names of the two axes, default=("mean spend", "value")
+
+    Returns
+    -------
+    Axes
+        Where leaves have a penalty, the height is the objective: value − λ · leaves.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plot_budget_curve needs matplotlib: pip install 'certree[plot]'") from error
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    has_penalty = any(point.objective != point.value for point in curve)
+    spends, heights = [point.spend for point in curve], [point.objective for point in curve]
+    is_exact = curve.is_complete
+    ax.plot(
+        spends, heights, "o-" if is_exact else "o--", color=PALETTE[0], linewidth=1.5, markersize=4,
+        label="no tree is above" if is_exact else "a search ended early",
+    )  # fmt: skip
+    ax.set(xlabel=names[0], ylabel=f"{names[1]} − penalty of leaves" if has_penalty else names[1])
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower right", fontsize="small")
+    return ax
+
+
 # Words ----------------------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 """Policies: scores and effects from logged decisions, exact policy trees, and an evaluation that does not flatter."""
 
+from certree.policy.curve import BudgetCurve, BudgetPoint, budget_curve
 from certree.policy.evaluation import Estimate, Evaluation, evaluate
 from certree.policy.matching import MatchingEffects
 from certree.policy.path import regularization_path
@@ -7,11 +8,14 @@ from certree.policy.scores import Scores, direct, doubly_robust, inverse_propens
 from certree.policy.tree import PolicyTree
 
 __all__ = [
+    "BudgetCurve",
+    "BudgetPoint",
     "Estimate",
     "Evaluation",
     "MatchingEffects",
     "PolicyTree",
     "Scores",
+    "budget_curve",
     "direct",
     "doubly_robust",
     "evaluate",

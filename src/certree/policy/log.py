@@ -174,7 +174,11 @@ def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
     shape = (n_rows, len(names))
     if costs is None:
         return np.zeros(shape)
-    amounts: Array = np.asarray(_in_order("costs", costs, names), dtype=np.float64)
+    ordered = _in_order("costs", costs, names)
+    try:
+        amounts: Array = np.asarray(ordered, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"costs must hold numbers: {error}") from error
     if amounts.shape not in (shape, (len(names),)):
         raise ValueError(
             f"costs must be one number an action ({len(names)}) or n × K {shape}, not of shape {amounts.shape}"

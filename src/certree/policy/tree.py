@@ -116,7 +116,7 @@ class PolicyTree(TreeEstimator):
         "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "min_samples_arm": [Interval(Integral, 0, None, closed="left")],
-        "budget": [Interval(Real, 0, None, closed="left"), None],
+        "budget": [Interval(Real, 0, None, closed="both"), None],
         "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "memory_limit": [Interval(Integral, 1, None, closed="left"), None],
