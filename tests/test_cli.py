@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ import pytest
 import certree
 from certree import SparseTreeClassifier, cli
 from certree.datasets import make_weighted
+from certree.weights import WeightLossWarning
 
 FIT = ("--label", "earnings", "--weight", "dollars", "--regularization", "0.005")
 
@@ -91,6 +93,80 @@ class TestFit:
         assert saved["certificate"]["limits"] == {"time_limit": None, "memory_limit": 10**9, "n_threads": 2}
         assert saved["certificate"]["sizes"]["columns"] == 5
         assert saved["certificate"]["sizes"]["tests"] <= 5 * 8
+
+    @pytest.mark.parametrize(
+        ("options", "settings", "words"),
+        [
+            (
+                ("--method", "duplicate", "--duplication", "5000"),
+                {"method": "duplicate", "duplication": 5000},
+                ("approximate: the best tree of counts", "the heaviest 5000 times", "the paper's bound K is"),
+            ),
+            (
+                ("--method", "sample", "--sample-ratio", "2", "--random-state", "3"),
+                {"method": "sample", "sample_ratio": 2.0, "random_state": 3},
+                ("rows drawn", "with probability 0.95", "all trees of at most 8 leaves"),
+            ),
+            (
+                ("--thresholds", "guess"),
+                {"thresholds": "guess"},
+                ("optimal: no such tree", "thresholds   kept ", "over all tests none is below"),
+            ),
+            (
+                ("--reference", "boosting"),
+                {"reference": "boosting"},
+                ("guessed: as good as", "reference    Theorem 1: objective <= ", "too high"),
+            ),
+            (
+                ("--depth", "guess", "--thresholds", "2", "--regularization", "0.05"),
+                {"max_depth": "guess", "thresholds": 2, "regularization": 0.05},
+                ("depth        T = 40 members of VC dimension V = ", "log2(m (3 ln m + 2)))"),
+            ),
+        ],
+        ids=["duplicate", "sample", "thresholds", "reference", "depth"],
+    )
+    def test_ways_to_weigh_and_guesses_state_what_they_give_up(
+        self,
+        table: Path,
+        capsys: pytest.CaptureFixture[str],
+        options: tuple[str, ...],
+        settings: dict[str, Any],
+        words: tuple[str, ...],
+    ) -> None:
+        model = table.with_name("model.json")
+        assert run("fit", table, *FIT, *options, "--out", model) == 0
+        output = " ".join(capsys.readouterr().out.split("certificate\n")[1].replace("\n" + " " * 15, " ").split("\n"))
+        for word in words:
+            assert word in output
+        demo, y, weights = cli.make_demo()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeightLossWarning)
+            expected = SparseTreeClassifier(**({"regularization": 0.005} | settings)).fit(demo, y, weights)
+        saved = certree.load(model).certificate_
+        assert (saved["objective"], saved["lower_bound"]) == (expected.objective_, expected.lower_bound_)
+        assert run("verify", model, table, *FIT[:4]) == 0
+
+    def test_a_reference_may_be_a_column_of_predictions(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = write(tmp_path, "size,label,said\n" + "1,a,a\n2,b,b\n3,a,b\n" * 10)
+        model = tmp_path / "model.json"
+        assert run("fit", path, "--label", "label", "--reference", "said", "--out", model) == 0
+        output = capsys.readouterr().out
+        assert "0.333333 (reference's loss)" in output
+        assert "said" not in output.split("certificate")[0]  # it is no column to test
+        assert run("fit", path, "--label", "label", "--reference", "size") == 2
+        assert "reference predicts 1 in row 0, which is not a label of y" in capsys.readouterr().err
+        assert run("fit", path, "--label", "label", "--reference", "nobody") == 2
+        assert "has no column 'nobody'" in capsys.readouterr().err
+
+    def test_a_stopped_search_promises_less(self, hard: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        limits = ("--time-limit", "0.3", "--method", "duplicate", "--reference", "boosting")
+        assert run("fit", hard, *HARD, *limits) == 3
+        output = " ".join(capsys.readouterr().out.split())
+        assert "time limit: the best tree so far" in output
+        assert "Theorem 1 says nothing about its tree" in output
+        assert "above the optimum" not in output
 
     def test_categories_missing_values_and_class_weight(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -1,8 +1,8 @@
 """The command line, and the only room that prints.
 
 It promises results on standard output, everything else on standard error, and an exit code that a script can trust:
-0 done (of a fit or a path: proved optimal), 3 a limit was reached and a valid tree was written, 2 wrong usage or bad
-input, 1 failure (of verify: the certificate does not hold).
+0 done (of a fit or a path: searched to its end), 3 a limit was reached and a valid tree was written, 2 wrong usage or
+bad input, 1 failure (of verify: the certificate does not hold).
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,14 @@ from certree.table import Array, Table
 from certree.tree import Tree
 
 DONE, FAILED, MISUSED, LIMITED = 0, 1, 2, 3
+BOOSTING = "boosting"
+LIMIT_STATUSES = ("time_limit", "memory_limit", "interrupted")
+STATUS_WORDS = {
+    "optimal": "no such tree has a lower objective",
+    "approximate": "the best tree of counts in place of weights; none is below the lower bound",
+    "guessed": "as good as lower-bound guesses promise; no tree is below the lower bound",
+    **dict.fromkeys(LIMIT_STATUSES, "the best tree so far; none is below the lower bound"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,7 +78,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="certree",
         description="Certified optimal sparse decision trees for weighted data.",
-        epilog="Exit codes: 0 done or proved optimal; 3 a limit was reached and a valid tree was written; "
+        epilog="Exit codes: 0 done, searched to the end; 3 a limit was reached and a valid tree was written; "
         "2 wrong usage or bad input; 1 failure.",
     )
     parser.add_argument("--version", action="version", version=f"certree {certree.__version__}")
@@ -76,9 +86,10 @@ def make_parser() -> argparse.ArgumentParser:
 
     fit = commands.add_parser("fit", help="find the optimal tree of a table")
     add_table(fit)
-    add_problem(fit)
+    add_problem(fit, has_guesses=True)
     fit.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
     fit.add_argument("--class-weight", choices=["balanced"], help="weigh the labels alike")
+    add_weighing(fit)
     fit.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
     fit.set_defaults(run=run_fit)
 
@@ -131,20 +142,44 @@ def add_separator(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
 
 
-def add_problem(parser: argparse.ArgumentParser) -> None:
+def add_problem(parser: argparse.ArgumentParser, *, has_guesses: bool = False) -> None:
+    """What may be asked of a search; a fit may have some of it guessed."""
+    words = ("none", "guess") if has_guesses else ("none",)
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
     parser.add_argument("--categorical", nargs="+", metavar="COLUMN", help="numeric columns to read as categories")
-    parser.add_argument("--depth", type=read_depth, default=3, help="depth limit, or none (default 3)")
+    parser.add_argument(
+        "--depth",
+        type=partial(read_depth, words=words),
+        default=3,
+        help=f"depth limit, or {' or '.join(words)} (default 3)",
+    )
     parser.add_argument("--max-leaves", type=int, metavar="N", help="limit on the number of leaves")
     parser.add_argument("--min-samples-leaf", type=int, default=1, metavar="N", help="rows a leaf must hold")
     parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")
+    words = ("all", "guess") if has_guesses else ("all",)
     parser.add_argument(
-        "--thresholds", type=read_thresholds, default="all", metavar="N", help="at most so many a column (default all)"
-    )
+        "--thresholds", type=partial(read_thresholds, words=words), default="all", metavar="N",
+        help=f"at most so many a column, or {' or '.join(words)} (default all)",
+    )  # fmt: skip
     parser.add_argument("--time-limit", type=float, metavar="SECONDS")
     parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")
     parser.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all (default 1)")
     parser.add_argument("--progress", action="store_true", help="show a progress bar")
+
+
+def add_weighing(parser: argparse.ArgumentParser) -> None:
+    """The ways to weigh and the reference, by their names in the public interface."""
+    parser.add_argument(
+        "--method", choices=["direct", "duplicate", "sample"], default="direct",
+        help="how weights enter: as they are (default), rounded to counts, or as a sample of the rows",
+    )  # fmt: skip
+    parser.add_argument("--duplication", type=int, default=100, metavar="N", help="count of the heaviest row (100)")
+    parser.add_argument("--sample-ratio", type=float, default=1.0, metavar="R", help="draws a row (default 1)")
+    parser.add_argument("--random-state", type=int, metavar="SEED", help="of a sample, and of guesses")
+    parser.add_argument(
+        "--reference", metavar="COLUMN",
+        help="guess lower bounds: boosting, or the column that holds a model's predictions",
+    )  # fmt: skip
 
 
 def read_separator(text: str) -> str:
@@ -154,17 +189,21 @@ def read_separator(text: str) -> str:
     return separator
 
 
-def read_depth(text: str) -> int | None:
-    return None if text.lower() == "none" else read_count(text, "none")
+def read_depth(text: str, words: Sequence[str]) -> int | str | None:
+    depth = read_count(text, words)
+    return None if depth == "none" else depth
 
 
-def read_thresholds(text: str) -> str | int:
-    return "all" if text.lower() == "all" else read_count(text, "all")
+def read_thresholds(text: str, words: Sequence[str]) -> int | str:
+    return read_count(text, words)
 
 
-def read_count(text: str, word: str) -> int:
+def read_count(text: str, words: Sequence[str]) -> int | str:
+    """A whole number, or one of a few words."""
+    if text.lower() in words:
+        return text.lower()
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor {word!r}")
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor {' nor '.join(map(repr, words))}")
     return int(text)
 
 
@@ -183,7 +222,12 @@ def run_fit(options: argparse.Namespace) -> int:
     model = SparseTreeClassifier(
         regularization=options.regularization,
         class_weight=options.class_weight,
+        method=options.method,
+        duplication=options.duplication,
+        sample_ratio=options.sample_ratio,
+        reference=read_reference(options),
         n_jobs=options.jobs,
+        random_state=options.random_state,
         **read_settings(options),
     )
     with warnings_on_standard_error():
@@ -194,7 +238,7 @@ def run_fit(options: argparse.Namespace) -> int:
     print(f"  fitted in    {model.fit_seconds_:.3g} s")
     if options.out is not None:
         print(f"\nwritten to {options.out}")
-    return DONE if model.status_ == "optimal" else LIMITED
+    return LIMITED if model.status_ in LIMIT_STATUSES else DONE
 
 
 def run_predict(options: argparse.Namespace) -> int:
@@ -332,7 +376,8 @@ def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | Non
     y, weights = read_labels(table, options), read_weights(table, options)
     for name in options.ignore:
         find_column(table, name, options.data)
-    left_out = {options.label, options.weight, *options.ignore}
+    reference = getattr(options, "reference", None)
+    left_out = {options.label, options.weight, *options.ignore, *([] if reference == BOOSTING else [reference])}
     names = [name for name in table.names if name not in left_out]
     if not names:
         raise ValueError(f"{options.data} has no column besides {', '.join(sorted(left_out - {None}))}")
@@ -354,13 +399,21 @@ def read_settings(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def read_labels(table: Table, options: argparse.Namespace) -> Array:
-    column = find_column(table, options.label, options.data)
+def read_reference(options: argparse.Namespace) -> str | Array | None:
+    """The word, or the labels in a column of predictions."""
+    reference: str | None = options.reference
+    if reference is None or reference == BOOSTING:
+        return reference
+    return read_labels(read_csv(options.data, separator=options.separator), options, reference)
+
+
+def read_labels(table: Table, options: argparse.Namespace, name: str | None = None) -> Array:
+    """Those to predict, or those in the column of that name."""
+    name = options.label if name is None else name
+    column = find_column(table, name, options.data)
     is_missing = np.isnan(column) if column.dtype.kind == "f" else np.array([value is None for value in column])
     if is_missing.any():
-        raise ValueError(
-            f"{options.data}: row {int(np.argmax(is_missing)) + 1} has no label in column {options.label!r}"
-        )
+        raise ValueError(f"{options.data}: row {int(np.argmax(is_missing)) + 1} has no label in column {name!r}")
     return to_labels(column) if column.dtype.kind == "f" else np.array(column.tolist())
 
 
@@ -410,10 +463,7 @@ def describe_certificate(certificate: Mapping[str, Any]) -> list[str]:
         limits.append(f"at least {constraints['min_samples_leaf']} rows a leaf")
     if constraints["min_weight_leaf"] > 0:
         limits.append(f"at least {constraints['min_weight_leaf']:g} of weight a leaf")
-    if certificate["status"] == "optimal":
-        status = "optimal: no such tree has a lower objective"
-    else:
-        status = f"{certificate['status'].replace('_', ' ')}: the best tree so far; none is below the lower bound"
+    status = f"{certificate['status'].replace('_', ' ')}: {STATUS_WORDS[certificate['status']]}"
     leaves = f"{certificate['leaves']} {'leaf' if certificate['leaves'] == 1 else 'leaves'}"
     penalty = f"{certificate['regularization']:g} × {leaves}"
     rounding = f"gap {certificate['gap']:.3g}, rounding at most {certificate['rounding']:.1e}"
@@ -424,8 +474,58 @@ def describe_certificate(certificate: Mapping[str, Any]) -> list[str]:
         "lower bound": f"{certificate['lower_bound']:.10g}, {rounding}",
         "rows": f"{sizes['rows']} of weight {certificate['weight']:.10g}; {sizes['merged_rows']} after merging",
         "columns": f"{sizes['columns']} with {sizes['distinct_tests']} distinct tests",
+        **describe_guarantees(certificate),
     }
-    return ["certificate", *(f"  {name:<11}  {text}" for name, text in entries.items())]
+    return ["certificate", *(line for name, text in entries.items() for line in describe_entry(name, text))]
+
+
+def describe_entry(name: str, text: str) -> list[str]:
+    """One entry; what does not fit in a line goes on below its beginning."""
+    return wrap(text, 110, initial_indent=f"  {name:<11}  ", subsequent_indent=" " * 15, break_long_words=False)
+
+
+def describe_guarantees(certificate: Mapping[str, Any]) -> dict[str, str]:
+    """What the way to weigh and every guess give up, for people."""
+    stated = certificate.get("guarantees", {})
+    is_finished = certificate["status"] not in LIMIT_STATUSES
+    entries = {}
+    if "weighing" in stated:
+        entries["weighing"] = describe_weighing(stated["weighing"], is_proved=is_finished and "reference" not in stated)
+    if "reference" in stated:
+        own = stated["reference"]
+        theorem = (
+            f"Theorem 1: objective <= {own['reference_loss']:.6g} (reference's loss) + loss of t where the reference "
+            f"is right + λ·leaves(t) for every tree t; for the best lone leaf that is {own['lone_leaf_bound']:.6g}"
+        )
+        ended = theorem if is_finished else "the search was stopped, so that Theorem 1 says nothing about its tree"
+        entries["reference"] = f"{ended}; guessed bounds are at most {own['excess']:.6g} too high"
+    if "thresholds" in stated:
+        own = stated["thresholds"]
+        losses = f"{own['guess']['loss_before']:.4f} before, {own['guess']['loss_after']:.4f} after"
+        entries["thresholds"] = (
+            f"kept {own['n_kept']} of {own['n_tests']} tests (boosted model's loss {losses}); the lower bound is about "
+            f"trees of these, over all tests none is below {own['floor']:.6g}"
+        )
+    if "depth" in stated:
+        entries["depth"] = stated["depth"]["statement"]
+    return entries
+
+
+def describe_weighing(own: Mapping[str, Any], is_proved: bool) -> str:
+    """What counts in place of weights give up, for people."""
+    if own["method"] == "duplicate":
+        bound = own["paper_bound"]
+        how = f"rows duplicated, the heaviest {own['factor']} times"
+        more = f"the paper's bound K is {'infinite: a weight became 0' if bound is None else format(bound, '.4g')}"
+    else:
+        how = f"{own['draws']} rows drawn"
+        more = (
+            f"with probability {own['level']:g} a fixed tree's moves by less than {own['fixed_tree_bound']:.4g}, "
+            f"and those of all trees of at most {own['most_leaves']} leaves by less than {own['uniform_bound']:.4g}"
+        )
+    variation = own["total_variation"]
+    so = f", and this tree is at most {2 * variation:.4g} above the optimum" if is_proved else ""
+    return f"{how}: no tree's objective moves by more than the total variation, {variation:.4g}{so}; {more}"
 
 
 def print_path(rows: Sequence[Mapping[str, Any]]) -> None:
