@@ -70,17 +70,20 @@ class Measurement:
 def measure_once(request: Request) -> Measurement:
     """One fresh process. Its fits are ended when they take clearly more than the time limit asked for."""
     answer = _ask_worker(_plain(request))
-    if isinstance(answer, Measurement):
-        return replace(answer, seconds=request.time_limit or answer.seconds) if answer.is_timeout else answer
-    return Measurement(**answer)
+    return _at_limit(answer, request) if isinstance(answer, Measurement) else Measurement(**answer)
 
 
 def measure_together(requests: dict[str, Request], rounds: int) -> dict[str, Measurement]:
     """One fresh process in which the requests take turns."""
     answers = _ask_worker({"requests": [_plain(request) for request in requests.values()], "rounds": rounds})
     if isinstance(answers, Measurement):
-        return dict.fromkeys(requests, answers)
+        return {name: _at_limit(answers, request) for name, request in requests.items()}
     return {name: Measurement(**answer) for name, answer in zip(requests, answers, strict=True)}
+
+
+def _at_limit(ended: Measurement, request: Request) -> Measurement:
+    """What was stopped took its whole limit, and maybe more."""
+    return replace(ended, seconds=request.time_limit or ended.seconds) if ended.is_timeout else ended
 
 
 def _plain(request: Request) -> dict[str, Any]:
