@@ -15,8 +15,13 @@ SAYS = {
     "weighted_certificate": ["status       optimal", "certificate  holds"],
     "messy_frame": ["optimal; written to churn.json and churn.png"],
     "regularization_path": ["leaves    loss"],
+    "policy_budget": ["status  optimal", "certificate holds", "spend   value"],
 }
-WRITES = {"messy_frame": ["churn.json", "churn.png"], "regularization_path": ["path.png"]}
+WRITES = {
+    "messy_frame": ["churn.json", "churn.png"],
+    "regularization_path": ["path.png"],
+    "policy_budget": ["budget.png"],
+}
 
 
 def test_every_example_is_run() -> None:

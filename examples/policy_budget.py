@@ -1,0 +1,36 @@
+"""Whom to write, whom to call, with so much money? The best tree within a budget, with proof, and the whole curve.
+
+python examples/policy_budget.py [directory for the picture]
+"""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from certree import PolicyTree, certify, export_text, plot_budget_curve
+from certree.datasets import make_policy
+from certree.policy import budget_curve, doubly_robust
+
+log = make_policy(1500, 4, n_actions=3, depth=2, n_values=12, noise=1.0, random_state=7)
+scores = doubly_robust(log.data, log.treatment, log.outcome, random_state=0)
+rewards = pd.DataFrame(scores.rewards, columns=["nothing", "letter", "call"])
+
+# What an action spends of the budget, in units of its own; the rewards know nothing of it.
+costs = {"nothing": 0.0, "letter": 1.0, "call": 4.0}
+model = PolicyTree(max_depth=2, budget=1.2).fit(log.data, rewards, costs=costs)
+print(export_text(model, digits=3))
+print(f"status  {model.status_}")
+print(f"value   {model.value_:.4f}, and no tree of depth 2 within the budget has more than {model.upper_bound_:.4f}")
+print(f"spend   {model.spend_:.4f} of 1.2 a person; one more unit would add about {model.price_:.3f}")
+
+verdict = certify.check(model.certificate_, model.tree_, log.data, rewards=rewards, costs=costs)
+print(f"certificate {'holds' if verdict.holds else verdict.failures}")
+
+curve = budget_curve(log.data, rewards, costs=costs, max_depth=2)
+print("\n spend   value   best for prices from .. to")
+for point in curve:
+    print(f"{point.spend:6.3f}  {point.value:.4f}   {point.price_low:.4f} .. {point.price_high:.4f}")
+ax = plot_budget_curve(curve, names=("mean cost a person", "mean reward"))
+ax.plot(model.spend_, model.value_, "*", color="#CC6677", markersize=12)
+ax.figure.savefig(Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "budget.png", dpi=150)
