@@ -107,7 +107,9 @@ def test_every_stated_bound_holds(part: int) -> None:
             assert stated["approximate_objective"] == pytest.approx(counted_optimum, abs=1e-9)
             assert model.lower_bound_ <= optimum + EPSILON
             assert optimum - EPSILON <= model.objective_
+            assert model.lower_bound_ >= min(counted_optimum - stated["total_variation"], model.objective_) - EPSILON
             assert model.objective_ <= optimum + stated["deviation_above"] + stated["deviation_below"] + EPSILON
+            assert model.objective_ <= optimum + 2 * stated["total_variation"] + EPSILON
             measured = certify.measure(model.tree_, case_problem(case)).objective
             assert model.objective_ == pytest.approx(measured, rel=1e-14)
             assert model.gap_ == model.objective_ - model.lower_bound_
@@ -115,8 +117,30 @@ def test_every_stated_bound_holds(part: int) -> None:
             if method == "duplicate" and stated["paper_bound"] is not None:
                 assert abs(optimum - counted_optimum) <= stated["paper_bound"] + EPSILON
                 assert np.abs(moved).max() <= stated["paper_bound"] + EPSILON
+        check_reference(case, loss, objective)
         if seed % 20 == 0:
             assert case.fit().objective_ == pytest.approx(optimum, abs=1e-9)
+
+
+def check_reference(case: Case, loss: Any, objective: Any) -> None:
+    """Theorem 1 and the true lower bound: a reference by chance, nearly right, wrong, or wrong where the best tree is right."""
+    rng = np.random.default_rng(case.random_state)
+    is_wrong = (
+        rng.random(len(case.y)) < 0.5,
+        rng.random(len(case.y)) < 0.1,
+        np.ones(len(case.y), dtype=bool),
+        ~case.is_wrong[objective.argmin()],
+    )[case.random_state // len(KINDS) % 4]
+    model = case.fit(reference=np.where(is_wrong, 1 - case.y, case.y))
+    share = case.weights / case.weights.sum()
+    theorem = share[is_wrong].sum() + case.is_wrong[:, ~is_wrong] @ share[~is_wrong] + (objective - loss)
+    stated = model.certificate_["guarantees"]["reference"]
+    assert model.status_ == "guessed"
+    assert stated["reference_loss"] == pytest.approx(share[is_wrong].sum(), abs=EPSILON)
+    assert model.objective_ <= theorem.min() + EPSILON
+    assert model.lower_bound_ <= objective.min() + EPSILON
+    assert model.objective_ <= objective.min() + stated["excess"] + EPSILON
+    assert certify.check(model.certificate_, model.tree_, case.X, case.y, case.weights, prove_bound=True).holds
 
 
 def counts_of(amounts: Any, factor: int) -> Any:
@@ -165,7 +189,7 @@ def test_figures_of_a_rounding_by_hand() -> None:
 
 def test_a_lost_row_makes_the_papers_bound_infinite() -> None:
     X, y = [[0.0], [1.0], [2.0]], [0, 1, 0]
-    with pytest.warns(WeightLossWarning, match=r"1 rows \(33.3% of the rows, 0.01% of the weight\) to 0 copies"):
+    with pytest.warns(WeightLossWarning, match=r"1 row \(33.3% of the rows, 0.01% of the weight\) to 0 copies"):
         model = SparseTreeClassifier(2, method="duplicate", duplication=10).fit(X, y, [1e-3, 5, 5])
     stated = model.certificate_["guarantees"]["weighing"]
     assert stated["paper_bound"] is stated["eta"] is stated["psi"] is None
@@ -187,8 +211,9 @@ def test_weights_in_whole_proportion_are_exact() -> None:
 # Sampling holds at its level ------------------------------------------------------------------------------------------
 
 
-def test_sampling_holds_at_its_level() -> None:
-    case = Case(4)
+@pytest.mark.parametrize("seed", range(4), ids=KINDS)
+def test_sampling_holds_at_its_level(seed: int) -> None:
+    case = Case(seed)
     true, _ = case.losses(case.weights)
     problem = case_problem(case)
     draws = weights.count_draws(problem.n_rows, 20)

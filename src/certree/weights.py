@@ -76,7 +76,7 @@ def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -
         rows = is_lost.sum() / (scaled > 0).sum()
         share = scaled[is_lost].sum() / scaled.sum()
         warnings.warn(
-            f"duplication with factor {factor:g} and normalise={normalise!r} rounds {is_lost.sum()} rows "
+            f"duplication with factor {factor:g} and normalise={normalise!r} rounds {_count(int(is_lost.sum()))} "
             f"({rows:.1%} of the rows, {share:.2%} of the weight) to 0 copies",
             WeightLossWarning,
             stacklevel=2,
@@ -123,6 +123,10 @@ def duplicate_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
         raise ValueError("counts is zero in every row")
     rows = np.repeat(np.arange(n_rows), given.astype(np.int64))
     return _safe_indexing(X, rows), _safe_indexing(y, rows)
+
+
+def _count(rows: int) -> str:
+    return f"{rows} {'row' if rows == 1 else 'rows'}"
 
 
 def _read_weight(weight: Any) -> Array:
