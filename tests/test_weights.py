@@ -123,7 +123,7 @@ def test_every_stated_bound_holds(part: int) -> None:
 
 
 def check_reference(case: Case, loss: Any, objective: Any) -> None:
-    """Theorem 1 and the true lower bound: a reference by chance, nearly right, wrong, or wrong where the best tree is right."""
+    """Theorem 1 and the true lower bound: references by chance, nearly right, wrong, or against the best tree."""
     rng = np.random.default_rng(case.random_state)
     is_wrong = (
         rng.random(len(case.y)) < 0.5,
