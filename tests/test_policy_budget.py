@@ -161,16 +161,14 @@ def test_a_price_alone_leaves_gaps_and_the_last_search_closes_them(monkeypatch: 
     assert closed.price_ == priced.price_ > 0
 
 
-@pytest.mark.parametrize("limit", [0.0, 0.05])
-def test_a_time_limit_is_shared_and_the_bound_stays_true(limit: float) -> None:
+def test_a_time_limit_leaves_a_true_bound() -> None:
     table = make_policy(600, 4, n_actions=3, n_values=30, random_state=1)
     rewards = table.expected + np.random.default_rng(0).normal(size=(600, 3))
-    stopped = PolicyTree(2, budget=0.33, time_limit=limit).fit(table.data, rewards)
+    stopped = PolicyTree(2, budget=0.33, time_limit=0.0).fit(table.data, rewards)
     whole = PolicyTree(2, budget=0.33).fit(table.data, rewards)
     assert stopped.status_ == "time_limit"
     assert stopped.objective_ <= whole.objective_ <= stopped.upper_bound_
     assert stopped.spend_ <= 0.33
-    assert stopped.fit_seconds_ < whole.fit_seconds_
 
 
 def test_a_stop_in_the_last_search_is_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,13 +273,16 @@ def cost_of(plan: Any, tree: Any, losses: Any, penalty: float) -> float:
     return cost(plan, 0)
 
 
-def test_a_subtree_with_many_ways_keeps_the_nearest_to_the_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = make_policy(300, 3, n_actions=4, n_values=6, random_state=3)
-    rewards = table.expected + np.random.default_rng(0).normal(size=(300, 4))
-    monkeypatch.setattr(front, "MOST_OF_A_TREE", 2)
-    model = PolicyTree(2, budget=0.4).fit(table.data, rewards)
-    monkeypatch.undo()
-    assert model.objective_ == pytest.approx(PolicyTree(2, budget=0.4).fit(table.data, rewards).objective_)
+def test_a_subtree_with_too_many_ways_keeps_those_nearest_to_the_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = make_policy(60, 3, n_actions=3, n_values=5, random_state=0)
+    tree = PolicyTree(2).fit(table.data, table.expected).tree_
+    rng = np.random.default_rng(0)
+    losses, spends = rng.exponential(size=(2, tree.n_nodes, 3))
+    whole = front.use_tree(tree, losses, spends, 0.0, 1.0, 4.0)
+    monkeypatch.setattr(front, "MOST_OF_A_TREE", 1)
+    short = front.use_tree(tree, losses, spends, 0.0, 1.0, 100.0)
+    best = cost_of(whole, tree, losses, 0.0) + cost_of(whole, tree, spends, 0.0)
+    assert cost_of(short, tree, losses, 0.0) + cost_of(short, tree, spends, 0.0) <= best
 
 
 def test_more_pairs_than_fit_leave_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
