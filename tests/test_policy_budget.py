@@ -96,7 +96,7 @@ def ceiling(table: dict[str, Any]) -> float:
 
 
 @given(tables())
-@settings(max_examples=80)
+@settings(max_examples=60)
 def test_the_optimum_is_that_of_enumeration(table: dict[str, Any]) -> None:
     pairs = enumerate_pairs(table)
     smallest, largest = pairs[0][0], pairs[-1][0]
@@ -129,7 +129,7 @@ def check(model: PolicyTree, table: dict[str, Any], **settings: Any) -> certify.
 
 
 @given(tables())
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_without_the_last_search_the_bound_still_holds(table: dict[str, Any]) -> None:
     pairs = enumerate_pairs(table)
     budget = pairs[0][0] + table["share"] * (pairs[-1][0] - pairs[0][0])
@@ -490,7 +490,7 @@ def hull_of(pairs: list[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 @given(tables(depths=(0, 1, 2, 3)))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_the_curve_is_the_hull_of_enumeration(table: dict[str, Any]) -> None:
     pairs, top = enumerate_pairs(table), ceiling(table)
     curve = curve_of(table)
