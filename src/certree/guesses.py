@@ -206,7 +206,7 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
         n_found = n_refits = 0
         loss_before = loss_after = 1 - float(np.bincount(y, weights).max() / weights.sum())
         if features.axes and len(np.unique(y)) > 1:
-            with tqdm(total=self.n_estimators, desc="boosting", disable=not self.verbose) as bar:
+            with tqdm(total=self.n_estimators, desc="boosting", unit="tree", disable=not self.verbose) as bar:
                 matrix, origins = read_matrix(features)
                 model = self._boost(matrix, y, weights, bar.update)
                 loss_before = loss_after = weighted_loss(model.predict(matrix), y, weights)
@@ -259,9 +259,11 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
             """The tests that a model of these uses, most important first, and its loss."""
             nonlocal n_refits
             n_refits += 1
+            # Nobody knows how many refits there will be: the bar grows with each.
+            bar.total += self.n_estimators
             bar.set_description(f"refit {n_refits} with {len(candidates)} tests")
             rows, labels, amounts = merge_rows(evaluate(features, candidates), y, weights)
-            model = self._boost(rows.astype(np.float32), labels, amounts)
+            model = self._boost(rows.astype(np.float32), labels, amounts, bar.update)
             order = np.argsort(-model.feature_importances_, kind="stable")
             used = [candidates[place] for place in order if model.feature_importances_[place] > 0]
             # A test that no member asks changes no member: leaving it out needs no refit.
