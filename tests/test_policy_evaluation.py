@@ -72,16 +72,16 @@ def test_neither_policy_nor_models_have_seen_what_judges_them(log: Any) -> None:
     found = policy.evaluate(
         Spy(), rows, log.treatment, log.outcome, outcome_model=SpyRegression(), folds=4, random_state=0
     )
-    # Inside each of 4 folds the training rows are scored in 4 parts, and then the fold: 5 times 3 actions.
-    assert len(numbers) == 4 * 5 * 3
+    # Models without each fold and without each two of them, one an action.
+    assert len(numbers) == (4 + 6) * 3
     assert len(found.policies) == 4
-    for number, spy in enumerate(found.policies):
-        judged = set(range(800)) - spy.seen_
-        assert len(judged) == 200
-        # Whatever was learned for this policy's scores or for its judges has never seen the rows it is judged on.
-        for seen, held in numbers[15 * number : 15 * number + 15]:
-            assert not seen & judged
-            assert held == judged or not held & judged
+    folds = [set(range(800)) - spy.seen_ for spy in found.policies]
+    assert [len(fold) for fold in folds] == [200] * 4
+    assert set().union(*folds) == set(range(800))
+    # Each has seen all but what it predicts, and what it predicts are one or two whole folds.
+    for seen, held in numbers:
+        assert seen < set(range(800)) - held
+        assert held in folds or any(held == one | other for one in folds for other in folds)
 
 
 def test_noise_is_not_praised() -> None:
@@ -100,23 +100,47 @@ def test_noise_is_not_praised() -> None:
     assert found.statement().startswith("No gain over giving everyone")
 
 
-@pytest.mark.parametrize("logging", ["randomised", "confounded"])
-def test_intervals_hold_the_value_as_often_as_they_say(logging: Any) -> None:
+@pytest.mark.parametrize(("logging", "known"), [("randomised", 0.5), ("confounded", None)])
+def test_intervals_hold_the_value_as_often_as_they_say(logging: Any, known: float | None) -> None:
     """Over simulated data sets; the value is that of the policies learned, on a large population."""
-    n_rows, n_sets, inside, gain_inside = 300, 40, 0, 0
-    for seed in range(n_sets):
-        log = make_policy(n_rows + 4000, 3, depth=1, n_values=6, logging=logging, random_state=seed)
-        found = policy.evaluate(
-            PolicyTree(1), log.data[:n_rows], log.treatment[:n_rows], log.outcome[:n_rows], **(QUICK | {"folds": 3})
-        )
-        everyone, expected = log.data[n_rows:], log.expected[n_rows:]
-        values = [expected[np.arange(4000), model.predict(everyone)].mean() for model in found.policies]
-        value, control = float(np.mean(values)), float(expected[:, 0].mean())
-        inside += found.value.low <= value <= found.value.high
-        gain_inside += found.gain.low <= value - control <= found.gain.high
+    is_inside = []
+    for seed in range(40):
+        found, value, fixed = judge_simulated(seed, {"logging": logging}, QUICK | {"propensity": known})
+        is_inside.append([holds(found.value, value), holds(found.gain, value - fixed[0])])
     # At 95 % fewer than 34 of 40 happens once in two hundred times; at 80 % it is the rule.
-    assert 34 <= inside <= n_sets
-    assert 34 <= gain_inside <= n_sets
+    assert np.sum(is_inside, axis=0).min() >= 34
+
+
+def test_errors_count_that_folds_teach_each_other() -> None:
+    """Without an effect it is noise that picks the policy, and folds are dependent: errors must say so."""
+    squares, variances, is_inside, shown = [], [], [], 0
+    for seed in range(60):
+        found, value, fixed = judge_simulated(seed, {"effect": 0.0}, QUICK | {"propensity": 0.5})
+        over_random = found.gain_over_random
+        squares.append((over_random.value - (value - fixed.mean())) ** 2)
+        variances.append(over_random.error**2)
+        is_inside.append(holds(over_random, value - fixed.mean()))
+        shown += found.has_gain
+    # Terms taken for independent give a ratio of about 2 here, and hold four in five.
+    assert 0.5 < np.mean(squares) / np.mean(variances) < 1.5
+    assert sum(is_inside) >= 52
+    assert shown <= 3
+
+
+def judge_simulated(seed: int, design: dict[str, Any], settings: dict[str, Any]) -> tuple[Any, float, Any]:
+    """An evaluation of 300 rows, the true value of its policies and those of the fixed actions."""
+    n_rows = 300
+    log = make_policy(n_rows + 20_000, 3, depth=1, n_values=6, random_state=seed, **design)
+    found = policy.evaluate(
+        PolicyTree(1), log.data[:n_rows], log.treatment[:n_rows], log.outcome[:n_rows], **(settings | {"folds": 4})
+    )
+    everyone = np.arange(len(log.data))
+    value = np.mean([log.expected[everyone, model.predict(log.data)].mean() for model in found.policies])
+    return found, float(value), log.expected.mean(axis=0)
+
+
+def holds(estimate: policy.Estimate, truth: float) -> bool:
+    return estimate.low - 1e-12 <= truth <= estimate.high + 1e-12
 
 
 def test_a_gain_that_is_there_is_shown(log: Any) -> None:
@@ -156,6 +180,7 @@ def test_estimates_of_one_and_of_many_repeats() -> None:
     many = _estimate([column, column + 1, column + 2], 0.95)
     assert many.value == 4
     assert many.error == pytest.approx(np.sqrt(one.error**2 + 1))
+    assert _estimate([column], 0.95, [one.error**2 * 3]).error == pytest.approx(2 * one.error)
     assert _estimate([np.array([2.0])], 0.9).high == np.inf
     narrow = _estimate([column], 0.5)
     assert narrow.high - narrow.low < one.high - one.low
@@ -257,7 +282,7 @@ def test_words_and_rows(log: Any) -> None:
     [
         ({"repeats": 0}, "repeats must be an integer of at least 1"),
         ({"level": 1.0}, "level must lie between 0 and 1"),
-        ({"folds": 1}, "folds must be an integer of at least 2"),
+        ({"folds": 2}, "folds must be an integer of at least 3"),
         ({"control": "x"}, "control is 'x', which is none of the actions 0, 1, 2"),
         ({"group": [1, 2]}, r"group has shape \(2,\), but X has 800 rows"),
         ({"model": lambda X: np.full(len(X), "x")}, "the policy gives 'x', which is none of the actions"),
@@ -272,10 +297,10 @@ def test_bad_settings(log: Any, settings: dict[str, Any], words: str) -> None:
 
 def test_too_few_rows_of_an_action() -> None:
     X = np.arange(20.0).reshape(-1, 1)
-    with pytest.raises(ValueError, match="action 1 has 3 rows; at least 4 are needed"):
-        policy.evaluate(PolicyTree(), X, [0] * 17 + [1] * 3, np.ones(20))
-    found = policy.evaluate(PolicyTree(1), X, [0] * 16 + [1] * 4, np.arange(20.0), propensity_model=DummyClassifier())
-    assert found.folds == 4
+    with pytest.raises(ValueError, match="action 1 has 2 rows; at least 3 are needed"):
+        policy.evaluate(PolicyTree(), X, [0] * 18 + [1] * 2, np.ones(20))
+    found = policy.evaluate(PolicyTree(1), X, [0] * 17 + [1] * 3, np.arange(20.0), propensity_model=DummyClassifier())
+    assert found.folds == 3
 
 
 def test_what_is_no_policy(log: Any) -> None:

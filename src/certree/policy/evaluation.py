@@ -1,16 +1,21 @@
 """What a policy is worth on rows that neither it nor any model has seen.
 
-Rows are dealt into folds. Without a fold everything is learned anew: the models of outcome and propensity, by
-cross-fitting among the other rows, and from their scores the policy; then the models once more, on all of the other
-rows, to score the fold. So the fold's doubly robust scores are independent of the policy that they judge, and their
-mean is the mean of independent terms, with the standard error of such a mean. One score matrix never serves for both
-learning and judging: the tree that fits the noise of its scores would be praised for it.
+Rows are dealt into folds. Without a fold everything is learned anew: the policy, from scores of the other rows, and the
+models that score the fold. The rows of fold j, from which the policy without fold k is learned, are scored by models
+that have seen neither j nor k. So one score matrix never serves for both learning and judging: the tree that fits the
+noise of its scores would be praised for it.
+
+Given the other folds, the error of a fold's mean is that of a mean of independent terms around zero. But folds depend
+on each other, because the rows of one teach the policy that the other judges: where no action is better than another,
+noise decides, and the variance of the mean over folds is up to twice what its terms say. `_covariance` counts that,
+with policies that were learned without two folds; docs/policies.md has the proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, combinations_with_replacement
 from statistics import NormalDist
 from typing import Any
 
@@ -20,15 +25,15 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from certree.policy.log import Log, read_log
-from certree.policy.scores import Nuisances, combine, score, split_rows
+from certree.policy.log import Log, check_count, find_action, read_log
+from certree.policy.scores import Nuisances, combine, make_scores, split_rows
 from certree.table import read_table
 from certree.tree import Tree, Value, format_number, plain_value
 
 Array = NDArray[Any]
 
-LEAST_ROWS = 4
-"""Rows of an action that nested splits need: two outside every fold, so that each inner half has one."""
+LEAST_FOLDS = 3
+"""Outside any two folds something must be left to learn from; so an action needs as many rows."""
 LARGEST_SEED = 2**31 - 1
 
 
@@ -202,8 +207,11 @@ def evaluate(
         An estimator with fit(X, rewards) and predict(X), as PolicyTree: it is cloned and learned anew without each
         fold, whatever it was fitted on before. A Tree, or a function from a table to actions, is a rule that was not
         learned from these rows, and is judged as it is.
-    X, treatment, outcome, propensity, outcome_model, propensity_model, folds, clip, maximize, costs, actions :
-        As in `doubly_robust`. `folds` counts both the parts that are held out and those of the cross-fitting inside.
+    X, treatment, outcome, propensity, outcome_model, propensity_model, clip, maximize, costs, actions :
+        As in `doubly_robust`.
+    folds : int, default=5
+        Parts, at least 3; fewer where an action has fewer rows. Models are learned without each fold and without each
+        two of them, and so is the policy: 15 of each in five folds.
     random_state : int, RandomState instance or None, default=None
         How rows fall into folds, in all repeats.
     repeats : int, default=1
@@ -216,32 +224,26 @@ def evaluate(
     group : array of n values, default=None
         A sensitive group of each row, for rates and values by group.
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, (int, np.integer)) or repeats < 1:
-        raise ValueError(f"repeats must be an integer of at least 1, not {repeats!r}")
+    check_count("repeats", repeats, 1)
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level!r}")
     log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
     nuisances = Nuisances(outcome_model, propensity_model, clip)
-    base = 0 if control is None else _find_action(control, log.actions, "control is")
+    base = 0 if control is None else find_action(control, log.actions, "control is")
     group_codes, group_names = (None, ()) if group is None else _read_group(group, log.n_rows)
-    seeds = check_random_state(random_state).randint(LARGEST_SEED, size=(repeats, 2))
-    trials = [_judge_once(policy, log, nuisances, folds, outer, inner) for outer, inner in seeds.tolist()]
-
-    def estimate(columns: list[Array]) -> Estimate:
-        return _estimate(columns, level)
-
-    chosen = [trial.rewards[np.arange(log.n_rows), trial.action] for trial in trials]
+    seeds = check_random_state(random_state).randint(LARGEST_SEED, size=repeats).tolist()
+    trials = [_judge_once(policy, log, nuisances, folds, seed) for seed in seeds]
     first = trials[0]
+    dependence = [_covariance(trial, slice(None)) for trial in trials]
+
+    def gain_over(reference: Callable[[Array], Array]) -> Estimate:
+        return _estimate([trial.own - reference(trial.rewards) for trial in trials], level, dependence)
+
     return Evaluation(
-        value=estimate(chosen),
-        fixed={name: estimate([trial.rewards[:, k] for trial in trials]) for k, name in enumerate(log.actions)},
-        gains={
-            name: estimate([own - trial.rewards[:, k] for own, trial in zip(chosen, trials, strict=True)])
-            for k, name in enumerate(log.actions)
-        },
-        gain_over_random=estimate(
-            [own - trial.rewards.mean(axis=1) for own, trial in zip(chosen, trials, strict=True)]
-        ),
+        value=_estimate([trial.own for trial in trials], level, dependence),
+        fixed={name: _estimate([trial.rewards[:, k] for trial in trials], level) for k, name in enumerate(log.actions)},
+        gains={name: gain_over(lambda rewards, k=k: rewards[:, k]) for k, name in enumerate(log.actions)},
+        gain_over_random=gain_over(lambda rewards: rewards.mean(axis=1)),
         control=log.actions[base],
         rates=_rates(np.concatenate([trial.action for trial in trials]), log.actions),
         leaves=_list_leaves(log, first, base, level),
@@ -262,6 +264,9 @@ class _Trial:
     """float64, n × K; doubly robust scores."""
     action: Array
     """int64, one a row: what the policy gives it."""
+    shift: Array
+    """float64, n × folds: by how much the row's reward differs from that of the policy that, besides the row's own
+    fold, did without this one too; 0 at the own fold."""
     fold: Array
     """int64, one a row."""
     leaf: Array
@@ -269,31 +274,64 @@ class _Trial:
     policies: tuple[Any, ...]
     n_folds: int
 
+    @property
+    def own(self) -> Array:
+        """float64, one a row: the reward of what the policy gives it."""
+        return np.asarray(self.rewards[np.arange(len(self.action)), self.action])
 
-def _judge_once(policy: Any, log: Log, nuisances: Nuisances, folds: int, outer: int, inner: int) -> _Trial:
-    rewards = np.empty((log.n_rows, log.n_actions))
-    action, fold = np.empty((2, log.n_rows), dtype=np.int64)
-    leaf = np.empty(log.n_rows, dtype=object)
-    policies: list[Any] = []
+
+def _judge_once(policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int) -> _Trial:
+    fold = np.empty(log.n_rows, dtype=np.int64)
     n_folds = 0
-    is_learned = hasattr(policy, "fit")
-    for n_folds, (seen, held) in enumerate(split_rows(log, folds, outer, least=LEAST_ROWS), start=1):
-        own = _learn(policy, log.take(seen), nuisances, folds, inner) if is_learned else policy
-        if is_learned or not policies:
-            policies.append(own)
-        at = _safe_indexing(log.X, held)
-        action[held] = _choose(own, at, log.actions)
-        leaf[held] = _name_leaves(own, at, action[held], log.actions)
+    for n_folds, (_, held) in enumerate(split_rows(log, folds, seed, least=LEAST_FOLDS), start=1):
         fold[held] = n_folds - 1
-        expected = nuisances.predict_outcomes(log, seen, held)
-        used = nuisances.bound(log, nuisances.predict_propensities(log, seen, held))
-        rewards[held] = combine(log.take(held), "doubly robust", expected, used)
-    return _Trial(rewards, action, fold, leaf, tuple(policies), n_folds)
+    expected, propensity = _predict_without(log, nuisances, fold, n_folds)
+    everyone = np.arange(log.n_rows)
+    rewards = combine(log, "doubly robust", expected[fold, everyone], propensity[fold, everyone])
+
+    def learn(*left_out: int) -> Any:
+        """The policy without these folds. Several sets of models know nothing of them; their mean is taken."""
+        if not hasattr(policy, "fit"):
+            return policy
+        rows = np.flatnonzero(~np.isin(fold, left_out))
+        models = np.ix_(left_out, rows)
+        return _learn(policy, log.take(rows), expected[models].mean(axis=0), propensity[models].mean(axis=0))
+
+    action = np.empty(log.n_rows, dtype=np.int64)
+    leaf = np.empty(log.n_rows, dtype=object)
+    policies = []
+    for k in range(n_folds):
+        policies.append(learn(k))
+        held = np.flatnonzero(fold == k)
+        at = _safe_indexing(log.X, held)
+        action[held] = _choose(policies[k], at, log.actions)
+        leaf[held] = _name_leaves(policies[k], at, action[held], log.actions)
+
+    shift = np.zeros((log.n_rows, n_folds))
+    if not hasattr(policy, "fit"):
+        return _Trial(rewards, action, shift, fold, leaf, (policy,), n_folds)
+    for j, k in combinations(range(n_folds), 2):
+        held = np.flatnonzero((fold == j) | (fold == k))
+        other = _choose(learn(j, k), _safe_indexing(log.X, held), log.actions)
+        shift[held, np.where(fold[held] == j, k, j)] = rewards[held, action[held]] - rewards[held, other]
+    return _Trial(rewards, action, shift, fold, leaf, tuple(policies), n_folds)
 
 
-def _learn(policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int) -> Any:
-    """The policy, fitted on cross-fitted scores of these rows alone."""
-    scores = score(log, "doubly robust", nuisances, folds, seed)
+def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int) -> tuple[Array, Array]:
+    """Outcomes and propensities, folds × n × K: by models that saw neither this fold nor the row's own."""
+    expected, propensity = np.empty((2, n_folds, log.n_rows, log.n_actions))
+    for j, k in combinations_with_replacement(range(n_folds), 2):
+        is_held = (fold == j) | (fold == k)
+        seen, held = np.flatnonzero(~is_held), np.flatnonzero(is_held)
+        left_out = np.where(fold[held] == j, k, j)
+        expected[left_out, held] = nuisances.predict_outcomes(log, seen, held)
+        propensity[left_out, held] = nuisances.bound(log, nuisances.predict_propensities(log, seen, held))
+    return expected, propensity
+
+
+def _learn(policy: Any, log: Log, expected: Array, propensity: Array) -> Any:
+    """The policy, fitted on scores of these rows by predictions that have not seen them."""
+    scores = make_scores(log, "doubly robust", expected, propensity)
     model = clone(policy)
     if has_fit_parameter(model, "treatment"):
         return model.fit(log.X, scores, treatment=np.array(log.actions, dtype=object)[log.treatment])
@@ -310,14 +348,8 @@ def _choose(policy: Any, X: Any, actions: tuple[Value, ...]) -> Array:
     n_rows = read_table(X).n_rows
     if given.shape != (n_rows,):
         raise ValueError(f"the policy gives an array of shape {given.shape} to {n_rows} rows, not an action a row")
-    code_of = {value: _find_action(value, actions, "the policy gives") for value in set(given.tolist())}
+    code_of = {value: find_action(value, actions, "the policy gives") for value in set(given.tolist())}
     return np.array([code_of[value] for value in given.tolist()], dtype=np.int64)
-
-
-def _find_action(value: Any, actions: tuple[Value, ...], who: str) -> int:
-    if plain_value(value) not in actions:
-        raise ValueError(f"{who} {value!r}, which is none of the actions {', '.join(map(repr, actions))}")
-    return actions.index(plain_value(value))
 
 
 def _name_leaves(policy: Any, X: Any, action: Array, actions: tuple[Value, ...]) -> Array:
@@ -335,15 +367,30 @@ def _name_leaves(policy: Any, X: Any, action: Array, actions: tuple[Value, ...])
 # Means and their errors ---------------------------------------------------------------------------------------------
 
 
-def _estimate(columns: list[Array], level: float) -> Estimate:
-    """The mean of each repeat's terms; over repeats the median, whose error counts how far they lie apart."""
+def _estimate(columns: list[Array], level: float, dependence: Sequence[float] | None = None) -> Estimate:
+    """The mean of each repeat's terms; over repeats the median, whose error counts how far they lie apart.
+
+    `dependence`: what to add to the square of a repeat's error, because its terms are not independent.
+    """
     means = np.array([column.mean() for column in columns])
     # A single row says nothing about its own error.
     squares = np.array([column.var(ddof=1) / len(column) if len(column) > 1 else np.inf for column in columns])
+    squares += 0.0 if dependence is None else np.asarray(dependence)
     value = float(np.median(means))
     error = float(np.sqrt(np.median(squares + (means - value) ** 2)))
     reach = NormalDist().inv_cdf(0.5 + level / 2) * error
     return Estimate(value, error, value - reach, value + reach)
+
+
+def _covariance(trial: _Trial, rows: Array | slice) -> float:
+    """What the dependence between folds adds to the variance of the mean of the policy's rewards over some rows.
+
+    With b(k, j) the sum of the shifts of fold k by leaving out fold j too, the errors of two folds have the covariance
+    E[b(k, j) · b(j, k)]. A product below 0 is mostly chance and is not allowed to narrow an interval.
+    """
+    shift, is_fold = trial.shift[rows], trial.fold[rows, None] == np.arange(trial.n_folds)
+    sums = is_fold.T.astype(np.float64) @ shift
+    return float(np.maximum(sums * sums.T, 0.0).sum() / len(shift) ** 2)
 
 
 def _rates(action: Array, actions: tuple[Value, ...]) -> dict[Value, float]:
@@ -381,14 +428,14 @@ def _list_groups(
     for code, name in enumerate(names):
         members = np.flatnonzero(codes == code)
         rewards = trial.rewards[members]
-        own = rewards[np.arange(len(members)), trial.action[members]]
+        own, dependence = trial.own[members], [_covariance(trial, members)]
         found.append(
             GroupRow(
                 group=name,
                 rows=len(members),
                 rates=_rates(trial.action[members], log.actions),
-                value=_estimate([own], level),
-                gain=_estimate([own - rewards[:, control]], level),
+                value=_estimate([own], level, dependence),
+                gain=_estimate([own - rewards[:, control]], level, dependence),
             )
         )
     return tuple(found)

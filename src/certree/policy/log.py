@@ -156,6 +156,18 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
     return matrix, names
 
 
+def find_action(value: Any, actions: tuple[Value, ...], who: str) -> int:
+    """The place of an action among the actions; `who` has named it, and is named where there is none."""
+    if plain_value(value) not in actions:
+        raise ValueError(f"{who} {value!r}, which is none of the actions {_list(actions)}")
+    return actions.index(plain_value(value))
+
+
+def check_count(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")
+
+
 def _read_outcome(outcome: Any, n_rows: int) -> Array:
     try:
         values: Array = np.asarray(outcome, dtype=np.float64)
@@ -229,8 +241,7 @@ def _in_order(what: str, given: Any, names: tuple[Value, ...]) -> Any:
     if not isinstance(given, Mapping):
         return given
     for key in given:
-        if plain_value(key) not in names:
-            raise ValueError(f"{what} names {key!r}, which is none of the actions {_list(names)}")
+        find_action(key, names, f"{what} names")
     for name in names:
         if name not in given:
             raise ValueError(f"{what} has nothing for action {name!r}")

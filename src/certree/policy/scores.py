@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from certree.policy.log import Log, read_log
+from certree.policy.log import Log, check_count, read_log
 from certree.tree import Value, format_number
 
 Array = NDArray[Any]
@@ -282,8 +282,7 @@ def _default_propensity_model() -> Any:
 
 def split_rows(log: Log, folds: int, random_state: Any, *, least: int = 2) -> Iterator[tuple[Array, Array]]:
     """Pairs of rows to learn from and rows held out, every action in each."""
-    if isinstance(folds, bool) or not isinstance(folds, (int, np.integer)) or folds < 2:
-        raise ValueError(f"folds must be an integer of at least 2, not {folds!r}")
+    check_count("folds", folds, least)
     rows = np.bincount(log.treatment, minlength=log.n_actions)
     fewest = int(rows.min())
     if fewest < least:
@@ -318,8 +317,16 @@ def score(log: Log, method: Method, nuisances: Nuisances, folds: int, random_sta
             expected[held] = nuisances.predict_outcomes(log, seen, held)
         if propensity is not None:
             propensity[held] = nuisances.predict_propensities(log, seen, held)
-    used = None if propensity is None else nuisances.bound(log, propensity)
-    rewards = combine(log, method, expected, used)
+    if propensity is None:
+        return make_scores(log, method, expected, None)
+    return make_scores(log, method, expected, nuisances.bound(log, propensity), propensity)
+
+
+def make_scores(
+    log: Log, method: Method, expected: Array | None, propensity: Array | None, unclipped: Array | None = None
+) -> Scores:
+    """Scores from the models' predictions for the rows of a log; overlap is told of propensities before clipping."""
+    rewards = combine(log, method, expected, propensity)
     rewards.flags.writeable = False
     return Scores(
         rewards=rewards,
@@ -327,8 +334,8 @@ def score(log: Log, method: Method, nuisances: Nuisances, folds: int, random_sta
         method=method,
         treatment=log.treatment,
         expected=expected,
-        propensity=used,
-        overlap=() if propensity is None or used is None else _describe_overlap(log, propensity, used),
+        propensity=propensity,
+        overlap=() if unclipped is None or propensity is None else _describe_overlap(log, unclipped, propensity),
         fit=() if expected is None else _describe_fit(log, expected),
     )
 
