@@ -227,6 +227,12 @@ def test_a_reference_that_does_not_fit(table: tuple[Any, Any, Any], reference: A
         SparseTreeClassifier(2, reference=reference).fit(X, y, weights)
 
 
+def test_a_reference_that_cannot_be_fitted() -> None:
+    X = pd.DataFrame({"colour": ["red", "blue"] * 4})
+    with pytest.raises(ValueError, match=r"reference \(LogisticRegression\) cannot be fitted: could not convert"):
+        SparseTreeClassifier(2, reference=LogisticRegression()).fit(X, [0, 1] * 4)
+
+
 def test_a_reference_of_another_shape(table: tuple[Any, Any, Any]) -> None:
     class Two:
         def predict(self, X: Any) -> Any:
@@ -444,8 +450,8 @@ def test_the_depth_by_hand() -> None:
     assert guess.text == (
         "T = 10 members of VC dimension V = 3, m = T(V + 1) = 40: depth ceil(log2(m (3 ln m + 2))) = 10"
     )
-    for arguments in ((0, 3), (10, 0)):
-        with pytest.raises(ValueError, match="must be at least 1"):
+    for arguments in ((0, 3), (10, 0), (1.5, 2)):
+        with pytest.raises(ValueError, match="must be a whole number of at least 1"):
             guess_depth(*arguments)
 
 

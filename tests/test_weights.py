@@ -200,6 +200,15 @@ def test_a_lost_row_makes_the_papers_bound_infinite() -> None:
     json.dumps(model.certificate_, allow_nan=False)
 
 
+def test_a_weight_too_small_for_a_number_is_not_lost_in_silence() -> None:
+    amounts = [1e-300, 1e-300, 1e300]
+    with pytest.warns(WeightLossWarning, match="2 rows"):
+        counts = weights.duplicate(amounts, 10)
+    assert counts.tolist() == [0, 0, 10]
+    assert weights.rounding_error(weights.scale(amounts, 10), counts).bound == math.inf
+    assert weights.scale([0.0, 1.0], 10).tolist() == [0, 10]
+
+
 def test_weights_in_whole_proportion_are_exact() -> None:
     case = Case(1)
     model = case.fit(method="duplicate", duplication=int(case.weights.max()))
@@ -369,6 +378,8 @@ def test_duplicated_rows_are_rows_of_integer_weight(kind: str) -> None:
     [
         (lambda: weights.duplicate([1, 2], 0.5), "factor must be a finite number of at least 1, not 0.5"),
         (lambda: weights.duplicate([1, 2], math.nan), "factor must be"),
+        (lambda: weights.duplicate([1, 1], 2.0**53), r"asks for 1.8e\+16 copies; more than 2\^53"),
+        (lambda: weights.sample([1, 2], 1e20), r"ratio 1e\+20 of 2 rows asks for more than 2\^53 draws"),
         (lambda: weights.duplicate([1, 2], 5, "mean"), 'normalise must be "max" or "sum", not \'mean\''),
         (lambda: weights.duplicate([1, -2], 5), "sample_weight is negative in row 1"),
         (lambda: weights.duplicate([0, 0], 5), "zero in every row"),

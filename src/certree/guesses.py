@@ -18,6 +18,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -380,8 +381,8 @@ def guess_depth(n_members: int, member_dimension: int) -> DepthGuess:
     depth d tells 2^d rows apart. `certree.guesses.tree_dimension` gives V for trees.
     """
     for name, value in (("n_members", n_members), ("member_dimension", member_dimension)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, not {value!r}")
+        if not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
     size = n_members * (member_dimension + 1)
     return DepthGuess(math.ceil(math.log2(size * (3 * math.log(size) + 2))), n_members, member_dimension, size)
 
@@ -499,7 +500,10 @@ def predict_reference(reference: Any, X: Any, y: Any, weights: Array, classes: A
         if _is_fitted(reference):
             model = reference
         else:
-            model = _fit_with_weights(clone(reference), table, _safe_indexing(y, rows), weights[rows])
+            try:
+                model = _fit_with_weights(clone(reference), table, _safe_indexing(y, rows), weights[rows])
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"reference ({type(reference).__name__}) cannot be fitted: {error}") from error
         try:
             predicted = np.asarray(model.predict(table))
         except (TypeError, ValueError) as error:

@@ -35,6 +35,8 @@ Array = NDArray[Any]
 Normaliser = Literal["max", "sum"]
 LEVEL = 0.95
 """The probability with which statements about a sample hold."""
+MOST_COPIES = 2.0**53
+"""Beyond it, sums of counts are no longer exact as floats."""
 
 
 class WeightLossWarning(UserWarning):
@@ -51,7 +53,9 @@ def scale(weight: Any, factor: float = 100, normalise: Normaliser = "max") -> Ar
         raise ValueError(f"factor must be a finite number of at least 1, not {factor!r}")
     if normalise not in ("max", "sum"):
         raise ValueError(f'normalise must be "max" or "sum", not {normalise!r}')
-    return np.asarray(factor * (weights / (weights.max() if normalise == "max" else weights.sum())))
+    scaled = np.asarray(factor * (weights / (weights.max() if normalise == "max" else weights.sum())))
+    # However small, what is positive stays so: that a row is lost is seen and told when it is rounded.
+    return np.where(weights > 0, np.maximum(scaled, np.finfo(float).smallest_subnormal), 0.0)
 
 
 def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -> Array:
@@ -64,6 +68,10 @@ def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -
     Returns int64 counts, one a row.
     """
     scaled = scale(weight, factor, normalise)
+    if scaled.sum() > MOST_COPIES:
+        raise ValueError(
+            f"factor {factor:g} asks for {scaled.sum():.3g} copies; more than 2^53 cannot be counted exactly"
+        )
     counts = np.rint(scaled).astype(np.int64)
     if not counts.any():
         least = math.floor(0.5 * factor / scaled.max()) + 1
@@ -100,6 +108,8 @@ def count_draws(n_rows: int, ratio: float) -> int:
     """S = round(ratio · n)."""
     if not (math.isfinite(ratio) and ratio > 0):
         raise ValueError(f"ratio must be a finite number above 0, not {ratio!r}")
+    if ratio * n_rows > MOST_COPIES:
+        raise ValueError(f"ratio {ratio:g} of {n_rows} rows asks for more than 2^53 draws")
     draws = round(ratio * n_rows)
     if draws < 1:
         raise ValueError(f"ratio {ratio!r} of {n_rows} rows is no draw at all; at least {1 / n_rows:.3g} is needed")
@@ -460,6 +470,8 @@ def balance(
         raise ValueError(f'method must be "marginal" or "propensity", not {method!r}')
     if clip is not None and not 0 < clip < 1:
         raise ValueError(f"clip must be between 0 and 1, not {clip!r}")
+    if folds < 2:
+        raise ValueError(f"folds must be at least 2, not {folds!r}")
     codes, names = _read_groups(group, bins)
     n_rows, n_groups = len(codes), len(names)
     table = None if X is None else read_table(X)
