@@ -15,6 +15,7 @@ CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/*.h)
 
 .PHONY: demo test pytest engine-test lint format bench agreement clean
 
+# The case study: prints it and writes certree-demo/ (tables, models, pictures).
 demo: .venv-demo/installed
 	@.venv-demo/bin/certree demo
 
@@ -50,9 +51,10 @@ agreement: .venv-bench/installed
 	.venv-bench/bin/pytest tests/test_oracle.py -k agrees
 
 clean:
-	rm -rf .venv-demo .venv-test .venv-lint .venv-bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv-demo .venv-test .venv-lint .venv-bench certree-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # The package is built with the environment's own build tools, so that its objects can be kept from one build to the next.
+.venv-demo/installed: EXTRA := [plot]
 .venv-test/installed: EXTRA := [test]
 .venv-test/installed: WARNINGS := --config-settings=cmake.define.CERTREE_WERROR=ON
 .venv-bench/installed: EXTRA := [bench,test]

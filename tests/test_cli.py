@@ -18,7 +18,7 @@ import pytest
 
 import certree
 from certree import SparseTreeClassifier, cli
-from certree.datasets import make_weighted
+from certree.datasets import load_lalonde, make_weighted
 from certree.weights import WeightLossWarning
 
 FIT = ("--label", "earnings", "--weight", "dollars", "--regularization", "0.005")
@@ -26,12 +26,21 @@ FIT = ("--label", "earnings", "--weight", "dollars", "--regularization", "0.005"
 HARD = ("--label", "label", "--depth", "5", "--regularization", "0.0001")
 
 
+def make_earnings() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The embedded table, whether earnings rose, and by how many dollars they moved."""
+    data = load_lalonde()
+    change = data.target - data.data[:, data.feature_names.index("re75")]
+    return data.data, np.where(change > 0, "rose", "did not rise"), np.abs(change)
+
+
 @pytest.fixture
-def table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """The demo's table as a file."""
+def table(tmp_path: Path) -> Path:
+    """The same as a file."""
     path = tmp_path / "table.csv"
-    assert run("demo", "--out", path) == 0
-    capsys.readouterr()
+    X, y, weights = make_earnings()
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = ([*map(float, row), label, weight] for row, label, weight in zip(X, y, weights.tolist(), strict=True))
+        csv.writer(file).writerows([[*load_lalonde().feature_names, "earnings", "dollars"], *rows])
     return path
 
 
@@ -72,8 +81,8 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 class TestFit:
     def test_is_what_the_estimator_finds(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        demo, y, weights = cli.make_demo()
-        expected = SparseTreeClassifier(3, 0.005).fit(demo, y, weights)
+        X, y, weights = make_earnings()
+        expected = SparseTreeClassifier(3, 0.005).fit(X, y, weights)
         assert run("fit", table, *FIT, "--out", table.with_name("model.json")) == 0
         output = capsys.readouterr().out
         assert f"{expected.objective_:.10g} = loss {expected.loss_:.10g} + 0.005 × 5 leaves" in output
@@ -81,7 +90,7 @@ class TestFit:
         assert "re75 <=" in output
         saved = certree.load(table.with_name("model.json"))
         assert saved.certificate_["objective"] == expected.objective_
-        np.testing.assert_array_equal(saved.tree_.predict(demo), expected.predict(demo))
+        np.testing.assert_array_equal(saved.tree_.predict(X), expected.predict(X))
 
     def test_options_reach_the_search(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         options = ("--depth", "none", "--max-leaves", "3", "--min-samples-leaf", "40", "--min-weight-leaf", "1000")
@@ -138,10 +147,10 @@ class TestFit:
         output = " ".join(capsys.readouterr().out.split("certificate\n")[1].replace("\n" + " " * 15, " ").split("\n"))
         for word in words:
             assert word in output
-        demo, y, weights = cli.make_demo()
+        X, y, weights = make_earnings()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", WeightLossWarning)
-            expected = SparseTreeClassifier(**({"regularization": 0.005} | settings)).fit(demo, y, weights)
+            expected = SparseTreeClassifier(**({"regularization": 0.005} | settings)).fit(X, y, weights)
         saved = certree.load(model).certificate_
         assert (saved["objective"], saved["lower_bound"]) == (expected.objective_, expected.lower_bound_)
         assert run("verify", model, table, *FIT[:4]) == 0
@@ -275,8 +284,8 @@ class TestModels:
     def test_predict(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run("predict", model, table) == 0
         printed = capsys.readouterr().out.splitlines()
-        demo, _, _ = cli.make_demo()
-        assert printed == ["prediction", *certree.load(model).tree_.predict(demo)]
+        X, _, _ = make_earnings()
+        assert printed == ["prediction", *certree.load(model).tree_.predict(X)]
 
     def test_predict_with_probabilities_to_a_file(self, model: Path, table: Path) -> None:
         out = table.with_name("predictions.csv")
@@ -365,14 +374,6 @@ class TestPath:
 
 
 class TestOthers:
-    def test_demo(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert run("demo") == 0
-        output = capsys.readouterr().out
-        assert "optimal: no such tree has a lower objective" in output
-        assert "0.1064639477 = loss 0.0814639477 + 0.005 × 5 leaves" in output
-        assert "the certificate holds." in output
-        assert max(map(len, output.splitlines())) <= 120
-
     def test_datasets(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:

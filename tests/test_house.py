@@ -32,6 +32,7 @@ ROOMS = (
     "plot",
     "report",
     "datasets",
+    "study",
     "experiment",
     "cluster",
     "cli",

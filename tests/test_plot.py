@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 from test_export import MESSY, fit_messy, lone_leaf, make_tree, stump
 
-from certree import SparseTreeClassifier
+from certree import PolicyTree, SparseTreeClassifier
 from certree.plot import plot_tree
 from certree.tree import Column, Tree
 
@@ -119,6 +119,14 @@ def test_a_limit_is_told() -> None:
     model = SparseTreeClassifier(1, 0.01).fit(X, y)
     model.certificate_ = model.certificate_ | {"status": "time_limit", "lower_bound": 0.0125}
     assert words_of(plot_tree(model))[-1].endswith("lower bound 0.0125 (time limit)")
+
+
+def test_a_policy_tells_its_reward() -> None:
+    model = PolicyTree(1).fit([[0.0], [1.0]], [[20000.0, 1.0], [3.0, 40000.0]])
+    assert "mean reward 30000  ·  2 leaves  ·  proved optimal" in words_of(plot_tree(model))
+    values = model.certificate_["policy"] | {"upper_bound": 31000.0}
+    model.certificate_ = model.certificate_ | {"status": "time_limit", "policy": values}
+    assert "objective 30000 of at most 31000 (time limit)" in " ".join(words_of(plot_tree(model)))
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,6 +93,9 @@ def test_words_of_other_tests() -> None:
     assert size.text == "size <= 0.3333333333333333"
     assert size.describe(digits=3) == "size <= 0.333"
     assert format_number(1e300) == "1e+300"
+    assert format_number(1e300, 4) == "1e+300"
+    assert format_number(13189.54, 4) == "13190"
+    assert format_number(-13189.54, 7) == "-13189.54"
     assert format_number(-2.0) == "-2"
 
 

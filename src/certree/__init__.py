@@ -1,6 +1,6 @@
 """certree: certified optimal sparse decision trees for weighted data."""
 
-from certree import certify, datasets, policy, weights
+from certree import certify, datasets, policy, study, weights
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
 from certree.guesses import guess_depth, guess_thresholds
@@ -36,6 +36,7 @@ __all__ = [
     "policy",
     "regularization_path",
     "solve",
+    "study",
     "to_sklearn",
     "weights",
 ]

@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -23,10 +24,9 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.tree import DecisionTreeClassifier
 
 import certree
-from certree import certify
+from certree import certify, study
 from certree.datasets import load_lalonde
 from certree.datasets.files import read_csv, select, to_labels
 from certree.datasets.named import DATA_SETTING, SOURCES
@@ -121,10 +121,38 @@ def make_parser() -> argparse.ArgumentParser:
     datasets.add_argument("name", nargs="?", choices=sorted(SOURCES), metavar="name", help="the one to describe")
     datasets.set_defaults(run=run_datasets)
 
-    demo = commands.add_parser("demo", help="fit a weighted tree on the embedded data set")
-    demo.add_argument("--out", type=Path, metavar="CSV", help="only write the demo's table to this file")
+    demo = commands.add_parser(
+        "demo",
+        help="the case study: whom to train, on the embedded data set",
+        description="The case study on the embedded data set: effects by matching, weighted trees and a policy.",
+        allow_abbrev=False,
+    )
+    add_study(demo)
     demo.set_defaults(run=run_demo)
     return parser
+
+
+def add_study(parser: argparse.ArgumentParser) -> None:
+    own = study.Matching()
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("certree-demo"),
+        metavar="DIR",
+        help="folder to write (default certree-demo)",
+    )
+    parser.add_argument("--effects", type=Path, metavar="CSV", help="effects to use in place of matching, a row a man")
+    parser.add_argument("--column", metavar="NAME", help="the column of that file (default effect, or the only one)")
+    parser.add_argument("--neighbors", type=int, default=own.n_neighbors, metavar="K", help="matched of each arm")
+    parser.add_argument("--splits", type=int, default=own.n_splits, metavar="N", help="parts that rows are dealt into")
+    parser.add_argument("--repeats", type=int, default=own.n_repeats, metavar="N", help="how often they are dealt")
+    parser.add_argument("--seed", type=int, default=own.random_state, metavar="N")
+    parser.add_argument("--depths", type=int, nargs="+", default=[2, 3, 4, 5], metavar="D", help="(default 2 3 4 5)")
+    parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
+    parser.add_argument("--time-limit", type=float, default=4.0, metavar="SECONDS", help="for each tree (default 4)")
+    parser.add_argument(
+        "--cost", type=float, default=1000.0, metavar="DOLLARS", help="of treating a man (default 1000)"
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -319,45 +347,46 @@ def run_datasets(options: argparse.Namespace) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    table, y, weights = make_demo()
-    if options.out is not None:
-        rows = zip(*(to_labels(column).tolist() for column in (*table.columns, y, weights)), strict=True)
-        write_csv(options.out, [*table.names, "earnings", "dollars"], rows)
-        print(f"written to {options.out}; now try")
-        print(f"  certree fit {options.out} --label earnings --weight dollars --regularization 0.005 --out model.json")
-        return DONE
-    print(
-        f"Whose earnings rose? {table.n_rows} men of the NSW job training experiment, {table.n_columns} facts of each"
-        "\n(re75: what he earned in 1975), and whether he earned more in 1978. A mistake weighs the\n"
-        "dollars by which his earnings moved.\n"
-    )
-    model = SparseTreeClassifier(max_depth=3, regularization=0.005).fit(table, y, weights)
-    print_model(model.tree_, model.certificate_)
-    print(f"  fitted in    {model.fit_seconds_:.3g} s")
-
-    verdict = certify.check(model.certificate_, model.tree_, table, y, weights)
-    print("\nRecomputed from the raw table, without the engine: ", end="")
-    print("the certificate holds." if verdict.holds else f"the certificate fails: {'; '.join(verdict.failures)}")
-
-    X = np.column_stack(table.columns)
-    greedy = DecisionTreeClassifier(max_depth=3, max_leaf_nodes=model.n_leaves_, random_state=0).fit(X, y, weights)
-    greedy_loss = 1 - greedy.score(X, y, weights)
-    print(
-        f"A greedy tree (scikit-learn) of the same depth and leaves misjudges {greedy_loss:.2%} of the dollars,\n"
-        f"this one {model.loss_:.2%}; no tree of {model.n_leaves_} leaves and depth 3 misjudges fewer.\n"
-    )
-    print("Every optimal tree of depth at most 3, by penalty λ a leaf:\n")
-    print_path(regularization_path(table, y, weights, max_depth=3).to_rows())
-    return DONE if model.status_ == "optimal" and verdict.holds else FAILED
+    with warnings_on_standard_error():
+        case = study.run(
+            None if options.effects is None else read_effects(options.effects, options.column),
+            matching=study.Matching(options.neighbors, options.splits, options.repeats, options.seed),
+            depths=options.depths,
+            regularization=options.regularization,
+            time_limit=options.time_limit,
+            treatment_cost=options.cost,
+            verbose=1,
+        )
+    print(study.summarise(case))
+    written = study.write(case, options.output)
+    counts = Counter(path.suffix for path in written)
+    print(f"\nwritten to {options.output}: study.txt and")
+    print(f"  {counts['.csv']} tables (CSV), {counts['.json']} models (JSON), {counts['.svg']} pictures (SVG)")
+    print(f"in {case.study_seconds:.0f} s. Now try")
+    print(f"  certree show {options.output / 'models' / f'direct-depth-{case.depths[0]}.json'}")
+    if not study.has_pictures():
+        print("certree demo: trees are drawn where matplotlib is: pip install 'certree[plot]'", file=sys.stderr)
+    return DONE if all(row.is_confirmed is not False for row in case.trees) else FAILED
 
 
-def make_demo() -> tuple[Table, Array, Array]:
-    """The embedded table, whether earnings rose, and by how many dollars they moved."""
+def read_effects(path: Path, column: str | None) -> Array:
+    """Effects from a file. Other columns that it shares with the embedded table show that its rows are in order."""
+    table = read_csv(path)
+    if column is None:
+        column = table.names[0] if table.n_columns == 1 else "effect"
+    effects = find_column(table, column, path)
     data = load_lalonde()
-    names = tuple(data.feature_names)
-    table = Table(names, tuple(data.data.T), (False,) * len(names), len(data.data), True)
-    change = data.target - table.columns[names.index("re75")]
-    return table, np.where(change > 0, "rose", "did not rise"), np.abs(change)
+    own = dict(zip(data.feature_names, data.data.T, strict=True)) | {"treat": data.treatment, "re78": data.target}
+    if table.n_rows != len(data.data):
+        raise ValueError(f"{path} has {table.n_rows} rows, but the study {len(data.data)}")
+    for name, values in zip(table.names, table.columns, strict=True):
+        if name in own and name != column and not np.array_equal(values, own[name].astype(np.float64)):
+            row = int(np.argmax(values != own[name]))
+            raise ValueError(
+                f"{path}: row {row + 1} has {name} {values[row]}, but row {row + 1} of the embedded table "
+                f"{own[name][row]}; give the effects in its order"
+            )
+    return effects
 
 
 # Models and tables in -----------------------------------------------------------------------------------------------
@@ -539,6 +568,9 @@ def print_path(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def check_destinations(options: argparse.Namespace) -> None:
     """Before any work: an hour's search must not end at a folder that does not exist."""
+    folder = getattr(options, "output", None)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise ValueError(f"cannot write into {folder}: it is not a directory")
     for path in (getattr(options, "out", None), getattr(options, "plot", None)):
         if path is not None and not path.absolute().parent.is_dir():
             raise ValueError(f"cannot write {path}: {path.absolute().parent} is not a directory")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from certree.export import PALETTE, label_text, leaf_colour, share_of_label, share_text, size_text, tree_of
-from certree.tree import Test, Tree
+from certree.tree import Test, Tree, format_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,7 +167,8 @@ def _make_box(tree: Tree, node: int, digits: int | None, font_size: float) -> Bo
         lines += [] if share is None else [Line(share_text(share), small)]
     else:
         lines = [Line(text, font_size) for text in _wrap(_test_text(tree.test(node), digits))]
-    lines += [Line(text, small, PALE_INK) for text in size_text(tree, node).split(", ")]
+    # Pale ink is for white boxes: on a leaf's colour it would hardly be seen.
+    lines += [Line(text, small, INK if is_leaf else PALE_INK) for text in size_text(tree, node).split(", ")]
     padding = 0.7 * font_size
     width = max(_text_width(line.text, line.size, line.weight) for line in lines) + 2 * padding
     height = sum(LINE_HEIGHT * line.size for line in lines) + 1.2 * padding
@@ -208,9 +209,15 @@ def _caption(model: Any) -> str:
     certificate = getattr(model, "certificate_", None) or getattr(model, "certificate", None)
     if not isinstance(certificate, Mapping):
         return ""
-    loss, leaves = certificate["loss"], certificate["leaves"]
+    leaves, policy = certificate["leaves"], certificate.get("policy")
     count = "1 leaf" if leaves == 1 else f"{leaves} leaves"
-    words = f"loss {loss:.4g}  ·  {count}  ·  objective {certificate['objective']:.4g}"
+    if policy is not None:
+        words = f"mean reward {format_number(policy['value'], 5)}  ·  {count}"
+        if certificate["status"] == "optimal":
+            return f"{words}  ·  proved optimal"
+        objective, bound = (format_number(policy[name], 5) for name in ("objective", "upper_bound"))
+        return f"{words}  ·  objective {objective} of at most {bound} ({certificate['status'].replace('_', ' ')})"
+    words = f"loss {certificate['loss']:.4g}  ·  {count}  ·  objective {certificate['objective']:.4g}"
     if certificate["status"] == "optimal":
         return f"{words}  ·  proved optimal"
     return f"{words}  ·  lower bound {certificate['lower_bound']:.4g} ({certificate['status'].replace('_', ' ')})"

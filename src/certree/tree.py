@@ -118,8 +118,13 @@ class Test:
 
 
 def format_number(number: float, digits: int | None = None) -> str:
-    """A number for people: no trailing ".0", exact unless `digits` is given."""
+    """A number for people: no trailing ".0", exact unless `digits` is given.
+
+    A number with more digits before the point than asked for is rounded to a whole one: 13190 and not 1.319e+04.
+    """
     text = repr(float(number)) if digits is None else format(float(number), f".{digits}g")
+    if digits is not None and "e+" in text and abs(number) < 1e12:
+        return f"{number:.0f}"
     return text.removesuffix(".0")
 
 

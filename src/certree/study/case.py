@@ -1,0 +1,406 @@
+"""The case study itself: effects, labels, weighted trees, what the labels hang on, and the same as a policy.
+
+722 men, some drawn by lot into job training. Matching estimates what the training did to each man's earnings of 1978;
+the estimates become three labels, mislabelling a man has a cost, and trees are to label men by what was known before.
+This room promises figures only: every one is computed from the embedded table, the effects and the settings, and it
+neither prints nor writes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
+from tqdm.auto import tqdm
+
+from certree import certify
+from certree.datasets import load_lalonde
+from certree.estimators import SparseTreeClassifier
+from certree.features import make_features
+from certree.policy import Evaluation, MatchingEffects, PolicyTree, doubly_robust, evaluate
+from certree.problem import Problem
+from certree.study.printed import PRINTED, plant
+from certree.table import Table
+from certree.tree import Tree
+
+Array = NDArray[Any]
+
+LABELS = ("0 do not treat", "1 if budget allows", "2 treat")
+LOSS_ABOVE, GAIN_ABOVE = -5000.0, 2000.0
+"""Effects in dollars: below the one a man should not be treated, above the other he should."""
+METHODS = ("direct", "duplicate", "sample")
+ACTIONS = ("no programme", "programme")
+ROWS_OF_AN_ARM = 20
+"""Of either arm, in every leaf of the policy: a mean of fewer earnings says little."""
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Settings of `MatchingEffects` that the labels hang on. The defaults are those of the study.
+
+    Rows are dealt once, as the paper that introduced the method does. More deals and more neighbours average large
+    effects away, and with them the label "do not treat"; the study shows how far.
+    """
+
+    n_neighbors: int = 5
+    n_splits: int = 5
+    n_repeats: int = 1
+    random_state: int = 0
+    metric: str = "learned"
+    include_own: bool = True
+
+
+def vary(matching: Matching) -> tuple[Matching, ...]:
+    """The settings, and others that somebody else might have chosen as well."""
+    others = [
+        *({"n_neighbors": number} for number in (3, 10, 20)),
+        *({"n_splits": number} for number in (2, 10)),
+        *({"random_state": matching.random_state + step} for step in (1, 2, 3)),
+        {"include_own": False},
+        {"n_repeats": 10},
+        {"n_repeats": 10, "n_neighbors": 10},
+        *({"metric": "equal", "n_neighbors": number} for number in (3, 5, 10)),
+    ]
+    varied = [matching, *(replace(matching, **other) for other in others)]  # type: ignore[arg-type]
+    return tuple(dict.fromkeys(varied))
+
+
+# What is found --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows with a label and the weight of mislabelling each."""
+
+    effects: Array
+    labels: Array
+    """int64, one a row: an index into LABELS."""
+    costs: Array
+    """What a mistake costs."""
+    weights: Array
+    """The same, scaled linearly to 1 to 100."""
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return tuple(np.bincount(self.labels, minlength=len(LABELS)).tolist())
+
+    @staticmethod
+    def share(amounts: Array, is_wrong: Array) -> float:
+        """Of all amounts, those of the rows that got a wrong label."""
+        return float(amounts[is_wrong].sum() / amounts.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRow:
+    """A tree and what it does to the labelled rows."""
+
+    name: str
+    """"direct", "duplicate", "sample", "CART", "constant" or "printed" (in the paper)."""
+    max_depth: int
+    leaves: int
+    loss: float
+    objective: float
+    lower_bound: float | None
+    """None where nothing was proved."""
+    status: str
+    fit_seconds: float | None
+    cost_loss: float
+    """Share of the costs before they were scaled."""
+    model: Any
+    """The fitted estimator; a Tree where there is none."""
+    is_confirmed: bool | None = None
+    """Whether the certificate holds against the raw rows, where there is one."""
+
+    @property
+    def gap(self) -> float | None:
+        return None if self.lower_bound is None else self.objective - self.lower_bound
+
+
+@dataclass(frozen=True)
+class SensitivityRow:
+    """What another setting of the matching makes of the labels, and of trees on them."""
+
+    matching: Matching
+    counts: tuple[int, ...]
+    same_label: float
+    """Share of the rows whose label is the study's."""
+    constant_loss: float
+    printed_loss: float
+    """Of the tree of depth 3 that the paper prints."""
+    optimal_loss: float
+    """Of the optimal tree of depth 3."""
+    optimal_leaves: int
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyRow:
+    """The study as a policy, at one cost of treatment."""
+
+    cost: float
+    model: PolicyTree
+    values: dict[str, float]
+    """In sample: the mean reward of the tree and of each action for everyone."""
+    evaluation: Evaluation
+    everybody: Evaluation
+    """Of giving everybody the programme, for its gain over nobody."""
+
+    @property
+    def gain_in_sample(self) -> float:
+        """Over treating nobody, by the scores that the tree was learned from."""
+        return self.model.value_ - self.values[ACTIONS[0]]
+
+
+@dataclass(frozen=True, eq=False)
+class CaseStudy:
+    """Everything that was found. `certree.study.summarise` puts it in words, `certree.study.write` writes it down."""
+
+    table: Table
+    treatment: Array
+    outcome: Array
+    rows: LabelledRows
+    standard_errors: Array | None
+    """Of the effects; None where they were given."""
+    matching: Matching | None
+    """None where effects were given."""
+    stretches: dict[str, float]
+    """By column; empty where effects were given."""
+    regularization: float
+    trees: tuple[TreeRow, ...]
+    sensitivity: tuple[SensitivityRow, ...]
+    policies: tuple[PolicyRow, ...]
+    """By cost of treatment; the last is the one that was asked for."""
+    study_seconds: float
+
+    def pick(self, name: str, max_depth: int) -> TreeRow:
+        return next(row for row in self.trees if (row.name, row.max_depth) == (name, max_depth))
+
+    @property
+    def depths(self) -> list[int]:
+        return sorted({row.max_depth for row in self.trees if row.name == METHODS[0]})
+
+
+# Finding it -----------------------------------------------------------------------------------------------------------
+
+
+def run(
+    effects: Any = None,
+    *,
+    matching: Matching | None = None,
+    depths: Sequence[int] = (2, 3, 4, 5),
+    regularization: float = 0.01,
+    time_limit: float | None = 4.0,
+    treatment_cost: float = 1000.0,
+    variations: Sequence[Matching] | None = None,
+    repeats: int = 2,
+    verbose: int = 0,
+) -> CaseStudy:
+    """The whole study.
+
+    Parameters
+    ----------
+    effects : array of 722 numbers, default=None
+        The effect on each row of `certree.datasets.load_lalonde`, in its order. None: by matching.
+    matching : Matching, default=None
+        How effects are estimated where none are given.
+    depths : sequence of int, default=(2, 3, 4, 5)
+        Depth limits of the trees.
+    regularization : float, default=0.01
+        The penalty λ a leaf: the smallest that the paper used on this table.
+    time_limit : float or None, default=4.0
+        Seconds a tree. One that is not proved optimal by then is kept, with the gap that is left.
+    treatment_cost : float, default=1000.0
+        Dollars that the programme costs a man, for the policy; the study also asks what comes out if it is free.
+    variations : sequence of Matching, default=None
+        The settings that labels are compared over. None: the study's and thirteen others.
+    repeats : int, default=2
+        Deals into folds in the honest evaluation of the policy.
+    verbose : int, default=0
+        1 shows a progress bar.
+    """
+    started = time.perf_counter()
+    depths = sorted(set(depths))
+    if not depths:
+        raise ValueError("depths must name at least one depth limit")
+    if not (np.isfinite(treatment_cost) and treatment_cost >= 0):
+        raise ValueError(f"treatment_cost must be a finite number of at least 0, not {treatment_cost!r}")
+    data = load_lalonde()
+    names = tuple(data.feature_names)
+    table = Table(names, tuple(data.data.T), (False,) * len(names), len(data.data), True)
+    matching = matching or Matching()
+    variations = vary(matching) if variations is None else tuple(variations)
+    prices = sorted({0.0, float(treatment_cost)})
+    prices.sort(key=lambda price: price == treatment_cost)
+    n_trees = 1 + len(depths) * (len(METHODS) + 1) + len(set(depths) & PRINTED.keys())
+    n_steps = 1 + n_trees + len(variations) + len(prices)
+    with _steps(n_steps, verbose) as step:
+        step("effects by matching" if effects is None else "effects as given")
+        estimate = None if effects is not None else _match(table, data, matching)
+        rows = label_rows(table, _read_effects(effects, table.n_rows) if estimate is None else estimate.effects_)
+        trees: list[TreeRow] = []
+        for row in _grow(table, rows, depths, regularization, time_limit):
+            trees.append(row)
+            step(f"{row.name}, depth {row.max_depth}")
+        sensitivity = []
+        for varied in variations:
+            step(f"labels by {varied.n_neighbors} neighbours")
+            sensitivity.append(_compare(table, data, rows, varied, regularization, time_limit))
+        policies = []
+        for price in prices:
+            step(f"policy, treatment at {price:,.0f} dollars")
+            policies.append(_decide(table, data, price, time_limit, matching.random_state, repeats))
+    return CaseStudy(
+        table=table,
+        treatment=data.treatment,
+        outcome=data.target,
+        rows=rows,
+        standard_errors=None if estimate is None else estimate.standard_errors_,
+        matching=None if estimate is None else matching,
+        stretches={} if estimate is None else dict(zip(estimate.columns_, estimate.stretches_.tolist(), strict=True)),
+        regularization=float(regularization),
+        trees=tuple(trees),
+        sensitivity=tuple(sensitivity),
+        policies=tuple(policies),
+        study_seconds=time.perf_counter() - started,
+    )
+
+
+def label_rows(table: Table, effects: Array) -> LabelledRows:
+    """Labels from effects, what a mistake costs, and its weight: the paper's formulas."""
+    labels = np.where(effects > GAIN_ABOVE, 2, np.where(effects < LOSS_ABOVE, 0, 1))
+    age = table.columns[table.names.index("age")]
+    costs = np.choose(labels, [200 + 3 * age, 100 + 3 * age, np.full(len(age), 300.0)])
+    low, high = costs.min(), costs.max()
+    weights = 1 + 99 * (costs - low) / (high - low) if high > low else np.ones(len(costs))
+    return LabelledRows(effects, labels, costs, weights)
+
+
+def _read_effects(effects: Any, n_rows: int) -> Array:
+    try:
+        given: Array = np.asarray(effects, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"effects must hold numbers: {error}") from error
+    if given.shape != (n_rows,):
+        raise ValueError(f"effects must be one number for each of the {n_rows} rows, not of shape {given.shape}")
+    if not np.isfinite(given).all():
+        row = int(np.argmax(~np.isfinite(given)))
+        raise ValueError(f"effects is {'NaN' if np.isnan(given[row]) else 'infinite'} in row {row}")
+    return given
+
+
+def _match(table: Table, data: Any, matching: Matching) -> MatchingEffects:
+    model = MatchingEffects(**asdict(matching))
+    model.fit(table, data.treatment, data.target)
+    return model
+
+
+def _grow(
+    table: Table, rows: LabelledRows, depths: Sequence[int], regularization: float, time_limit: float | None
+) -> Iterator[TreeRow]:
+    """Every tree of the study, one after the other."""
+    y, X = np.array(LABELS)[rows.labels], np.column_stack(table.columns)
+    problem = _make_problem(table, rows, regularization)
+    yield _weigh_up("constant", 0, problem.lone_leaf(), problem, rows)
+    for depth in depths:
+        leaves = 1
+        for method in METHODS:
+            model = SparseTreeClassifier(
+                depth, regularization, method=method, time_limit=time_limit, random_state=0
+            ).fit(table, y, rows.weights)
+            leaves = model.n_leaves_ if method == METHODS[0] else leaves
+            verdict = certify.check(model.certificate_, model.tree_, table, y, rows.weights)
+            yield TreeRow(
+                method, depth, model.n_leaves_, model.loss_, model.objective_, model.lower_bound_, model.status_,
+                model.fit_seconds_, rows.share(rows.costs, model.predict(table) != y), model, verdict.holds,
+            )  # fmt: skip
+        started = time.perf_counter()
+        # As many leaves as the certified tree: the two then differ in nothing but how they were found.
+        greedy = DecisionTreeClassifier(max_depth=depth, max_leaf_nodes=max(2, leaves), random_state=0)
+        greedy.fit(X, y, rows.weights)
+        seconds = time.perf_counter() - started
+        is_wrong, n_leaves = greedy.predict(X) != y, int(greedy.get_n_leaves())
+        loss = rows.share(rows.weights, is_wrong)
+        yield TreeRow(
+            "CART", depth, n_leaves, loss, loss + regularization * n_leaves, None, "greedy", seconds,
+            rows.share(rows.costs, is_wrong), greedy,
+        )  # fmt: skip
+        if depth in PRINTED:
+            yield _weigh_up("printed", depth, plant(PRINTED[depth], problem), problem, rows)
+
+
+def _make_problem(table: Table, rows: LabelledRows, regularization: float) -> Problem:
+    return Problem.from_labels(
+        make_features(table), rows.labels, rows.weights, labels=LABELS, regularization=regularization
+    )
+
+
+def _weigh_up(name: str, depth: int, tree: Tree, problem: Problem, rows: LabelledRows) -> TreeRow:
+    account = certify.measure(tree, problem)
+    is_wrong = tree.label[tree.apply(problem.features.table)] != rows.labels
+    return TreeRow(
+        name, depth, tree.n_leaves, account.loss, account.objective, None, "given", None,
+        rows.share(rows.costs, is_wrong), tree,
+    )  # fmt: skip
+
+
+def _compare(
+    table: Table, data: Any, own: LabelledRows, matching: Matching, regularization: float, time_limit: float | None
+) -> SensitivityRow:
+    rows = label_rows(table, _match(table, data, matching).effects_)
+    problem = _make_problem(table, rows, regularization)
+    model = SparseTreeClassifier(3, regularization, time_limit=time_limit).fit(table, rows.labels, rows.weights)
+    return SensitivityRow(
+        matching=matching,
+        counts=rows.counts,
+        same_label=float(np.mean(rows.labels == own.labels)),
+        constant_loss=certify.measure(problem.lone_leaf(), problem).loss,
+        printed_loss=certify.measure(plant(PRINTED[3], problem), problem).loss,
+        optimal_loss=model.loss_,
+        optimal_leaves=model.n_leaves_,
+    )
+
+
+def _decide(table: Table, data: Any, price: float, time_limit: float | None, seed: int, repeats: int) -> PolicyRow:
+    """An exact policy tree on doubly robust scores of earnings, and its value on men that it has not seen."""
+    arms = np.array(ACTIONS)[data.treatment]
+    log: dict[str, Any] = {
+        "treatment": arms,
+        "outcome": data.target,
+        "actions": ACTIONS,
+        "costs": [0.0, price],
+        # An experiment: everybody's chance was the same.
+        "propensity": float(np.mean(data.treatment)),
+        "random_state": seed,
+    }
+    scores = doubly_robust(data.data, **log)
+    policy = PolicyTree(2, min_samples_arm=ROWS_OF_AN_ARM, time_limit=time_limit)
+    model = policy.fit(table, scores, treatment=arms)
+    means = scores.rewards.mean(axis=0)
+    return PolicyRow(
+        cost=price,
+        model=model,
+        values={"the tree": model.value_, **dict(zip(ACTIONS, means.tolist(), strict=True))},
+        evaluation=evaluate(policy, data.data, **log, repeats=repeats),
+        everybody=evaluate(_treat_everybody, data.data, **log, repeats=repeats),
+    )
+
+
+def _treat_everybody(X: Array) -> Array:
+    return np.full(len(X), ACTIONS[1])
+
+
+@contextmanager
+def _steps(total: int, verbose: int) -> Iterator[Any]:
+    """A bar that moves one step with each word about what comes next."""
+    with tqdm(total=total, disable=not verbose, bar_format="{elapsed} |{bar:24}| {desc}", leave=False) as bar:
+
+        def step(words: str) -> None:
+            bar.set_description_str(words, refresh=False)
+            bar.update()
+
+        yield step

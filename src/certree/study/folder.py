@@ -1,0 +1,119 @@
+"""The case study as a folder: what was printed, the tables (CSV), the models with their certificates (JSON), pictures.
+
+study.txt                       the summary
+effects.csv                     each man: columns, arm, earnings, effect, its error, label, cost, weight
+trees.csv  sensitivity.csv  policy.csv
+models/direct-depth-3.json      `certree show` and `certree verify` take them
+trees/direct-depth-3.svg        where matplotlib is installed
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from certree.datasets.files import to_labels
+from certree.export import export_json
+from certree.plot import plot_tree
+from certree.study.case import ACTIONS, LABELS, CaseStudy
+from certree.study.summary import summarise
+
+
+def write(case: CaseStudy, folder: Path) -> list[Path]:
+    """Write everything; files of the same names are replaced. Returns what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / "study.txt"]
+    written[0].write_text(summarise(case) + "\n", encoding="utf-8")
+    for name, (header, rows) in _make_tables(case).items():
+        written.append(folder / f"{name}.csv")
+        with written[-1].open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([header, *rows])
+    models = dict(_name_models(case))
+    (folder / "models").mkdir(exist_ok=True)
+    for name, model in models.items():
+        written.append(folder / "models" / f"{name}.json")
+        written[-1].write_text(export_json(model), encoding="utf-8")
+    if has_pictures():
+        (folder / "trees").mkdir(exist_ok=True)
+        for name, model in models.items():
+            written.append(folder / "trees" / f"{name}.svg")
+            draw(model, written[-1])
+    return written
+
+
+def has_pictures() -> bool:
+    """Whether trees can be drawn: matplotlib is an extra."""
+    return find_spec("matplotlib") is not None
+
+
+def draw(model: Any, path: Path) -> None:
+    """A picture of a tree. The same tree gives the same bytes: no date, and names that follow from the content."""
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context({"svg.hashsalt": path.stem}):
+        figure = plot_tree(model, digits=7).get_figure(root=True)
+        assert figure is not None
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=160)
+        plt.close(figure)
+
+
+def _name_models(case: CaseStudy) -> Iterable[tuple[str, Any]]:
+    for row in case.trees:
+        if row.name not in ("CART", "constant"):
+            yield f"{row.name}-depth-{row.max_depth}", row.model
+    for policy in case.policies:
+        yield f"policy-cost-{policy.cost:g}", policy.model
+
+
+def _make_tables(case: CaseStudy) -> dict[str, tuple[Sequence[str], list[Sequence[Any]]]]:
+    return {
+        "effects": _list_effects(case),
+        "trees": (
+            ["tree", "max_depth", "leaves", "loss", "cost_loss", "objective", "lower_bound", "gap", "status",
+             "fit_seconds"],
+            [
+                [row.name, row.max_depth, row.leaves, row.loss, row.cost_loss, row.objective, row.lower_bound, row.gap,
+                 row.status, row.fit_seconds]
+                for row in case.trees
+            ],
+        ),
+        "sensitivity": (
+            ["neighbors", "metric", "splits", "repeats", "seed", "include_own", "labels_0", "labels_1", "labels_2",
+             "same_label", "constant_loss", "printed_loss", "optimal_loss", "optimal_leaves"],
+            [
+                [row.matching.n_neighbors, row.matching.metric, row.matching.n_splits, row.matching.n_repeats,
+                 row.matching.random_state, row.matching.include_own, *row.counts, row.same_label, row.constant_loss,
+                 row.printed_loss, row.optimal_loss, row.optimal_leaves]
+                for row in case.sensitivity
+            ],
+        ),
+        "policy": (
+            ["cost", "sample", "figure", "action", "value", "error", "low", "high"],
+            [cells for policy in case.policies for cells in _list_policy(policy)],
+        ),
+    }  # fmt: skip
+
+
+def _list_effects(case: CaseStudy) -> tuple[list[str], list[Sequence[Any]]]:
+    rows = case.rows
+    columns = [to_labels(column).tolist() for column in case.table.columns]
+    errors = [""] * case.table.n_rows if case.standard_errors is None else case.standard_errors.tolist()
+    labels = [LABELS[code] for code in rows.labels.tolist()]
+    header = [*case.table.names, "treat", "re78", "effect", "standard_error", "label", "cost", "weight"]
+    amounts = (case.treatment, case.outcome, rows.effects)
+    cells = zip(
+        *columns, *(amount.tolist() for amount in amounts), errors, labels,
+        rows.costs.tolist(), rows.weights.tolist(), strict=True,
+    )  # fmt: skip
+    return header, list(cells)
+
+
+def _list_policy(policy: Any) -> Iterable[list[Any]]:
+    yield [policy.cost, "in sample", "value", "", policy.model.value_, "", "", ""]
+    for action in ACTIONS:
+        yield [policy.cost, "in sample", "value of fixed action", action, policy.values[action], "", "", ""]
+    for row in policy.evaluation.to_rows():
+        yield [policy.cost, "honest", *row.values()]
