@@ -18,7 +18,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -381,7 +380,7 @@ def guess_depth(n_members: int, member_dimension: int) -> DepthGuess:
     depth d tells 2^d rows apart. `certree.guesses.tree_dimension` gives V for trees.
     """
     for name, value in (("n_members", n_members), ("member_dimension", member_dimension)):
-        if not isinstance(value, Integral) or value < 1:
+        if value < 1 or value != int(value):
             raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
     size = n_members * (member_dimension + 1)
     return DepthGuess(math.ceil(math.log2(size * (3 * math.log(size) + 2))), n_members, member_dimension, size)
