@@ -93,11 +93,17 @@ def _direct_is_best(rows: list[Row]) -> tuple[str, bool]:
     ) >= -1e-9
 
 
+def _time_ratio(found: dict[str, Measurement], method: str) -> float | None:
+    """Seconds over those of direct; none where a limit ended either."""
+    ended = found[method].is_timeout or found["direct"].is_timeout
+    return None if ended else found[method].seconds / found["direct"].seconds
+
+
 def _time_ratios(rows: list[Row]) -> tuple[str, bool]:
     found = _measured(rows)
     words = []
     for method in METHODS[1:]:
-        ratios = [m[method].seconds / m["direct"].seconds for m in found if not m["direct"].is_timeout]
+        ratios = [ratio for m in found if (ratio := _time_ratio(m, method)) is not None]
         if ratios:
             words.append(f"{method} {geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
     return "geometric means: " + ", ".join(words), bool(words)
@@ -124,7 +130,8 @@ def _weighing_table(rows: list[Row]) -> list[str]:
         objectives = {method: found[method].objective or math.nan for method in METHODS}
         cells = [subject.table, row.cell.part, f"{direct.notes.get('tests', math.nan):.0f}", str(subject.depth)]
         cells += [f"{subject.penalty:g}", *(seconds_text(found[method]) for method in METHODS)]
-        cells += [f"{found[method].seconds / direct.seconds:.2f}" for method in METHODS[1:]]
+        ratios = [_time_ratio(found, method) for method in METHODS[1:]]
+        cells += ["–" if ratio is None else f"{ratio:.2f}" for ratio in ratios]
         cells += [f"{objectives[method]:.5f}" for method in METHODS]
         cells += [f"{objectives[method] - objectives['direct']:.2g}" for method in METHODS[1:]]
         lines.append("| " + " | ".join(cells) + " |")

@@ -54,6 +54,11 @@ def test_weighing_judges_bounds_and_gaps() -> None:
     assert verdicts(suite, rows) == [True, False, True]
     suite, rows = rows_of("weighing", lambda cell, key: measured(1.0, 0.3 if key == "direct" else 0.41))
     assert verdicts(suite, rows)[0] is False
+    suite, rows = rows_of(
+        "weighing", lambda cell, key: measured(20.0, 0.3, "time_limit" if key == "sample" else "optimal")
+    )
+    assert report.judge(suite, rows)[2]["found"] == "geometric means: duplicate 1.00 (1.00 to 1.00)"
+    assert "| 20 s | 20 s | > 20 s | 1.00 | – |" in suite.present(rows)[-1]
 
 
 def test_duplication_judges_flatness() -> None:
