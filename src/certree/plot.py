@@ -194,15 +194,14 @@ def _wrap(text: str) -> list[str]:
 
 
 def _text_width(text: str, size: float, weight: str = "normal") -> float:
-    """By the font's own outlines, so that no canvas is needed."""
+    """By the font's own measures, so that no canvas is needed."""
     from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
+    from matplotlib.textpath import text_to_path
 
-    # A dollar sign would start mathematics here; any letter is as wide.
-    plain = text.replace("$", "0").strip()
-    if not plain:
-        return 0.0
-    return float(TextPath((0, 0), plain, size=size, prop=FontProperties(weight=weight)).get_extents().width)
+    width, _, _ = text_to_path.get_text_width_height_descent(
+        text, FontProperties(size=size, weight=weight), ismath=False
+    )
+    return float(width)
 
 
 def _caption(model: Any) -> str:
