@@ -12,17 +12,11 @@
 #include <numeric>
 
 #include "gains.hpp"
+#include "groups.hpp"
 
 namespace certree {
 
 namespace {
-
-// Codes of one axis in groups. Group g holds codes after the end of g − 1 up to and including end[g].
-struct Groups {
-    std::vector<std::int32_t> of_row;
-    std::vector<std::int32_t> end;
-    std::int32_t size() const { return static_cast<std::int32_t>(end.size()); }
-};
 
 // Amounts of each label before each group: [h] is the sum over groups 0..h − 1.
 struct Sums {
@@ -30,43 +24,23 @@ struct Sums {
     std::vector<std::int32_t> negative;
 };
 
+// Equal mass of each label.
 Groups group_codes(const LocalAxis& axis, const std::vector<std::int32_t>& amounts, std::int32_t most_groups) {
-    Groups groups;
-    const auto n_codes = static_cast<std::size_t>(axis.n_codes);
-    if (axis.n_codes <= most_groups) {
-        groups.of_row.assign(axis.codes, axis.codes + amounts.size());
-        groups.end.resize(n_codes);
-        std::iota(groups.end.begin(), groups.end.end(), 0);
-        return groups;
+    std::vector<double> sums[2];
+    double all[2] = {0.0, 0.0};
+    for (auto& by_code : sums) {
+        by_code.assign(static_cast<std::size_t>(axis.n_codes), 0.0);
     }
-    std::vector<double> positive(n_codes, 0.0);
-    std::vector<double> negative(n_codes, 0.0);
     for (std::size_t i = 0; i < amounts.size(); ++i) {
-        (amounts[i] > 0 ? positive : negative)[static_cast<std::size_t>(axis.codes[i])] +=
-            std::abs(static_cast<double>(amounts[i]));
+        const int label = amounts[i] > 0 ? 0 : 1;
+        sums[label][static_cast<std::size_t>(axis.codes[i])] += std::abs(static_cast<double>(amounts[i]));
+        all[label] += std::abs(static_cast<double>(amounts[i]));
     }
-    const double all_positive = std::max(1.0, std::accumulate(positive.begin(), positive.end(), 0.0));
-    const double all_negative = std::max(1.0, std::accumulate(negative.begin(), negative.end(), 0.0));
-    std::vector<std::int32_t> group_of_code(n_codes);
-    double mass = 0.0;
-    double limit = 2.0 / most_groups;
-    for (std::size_t c = 0; c < n_codes; ++c) {
-        const double here = positive[c] / all_positive + negative[c] / all_negative;
-        if (mass > 0.0 && mass + 0.5 * here > limit) {
-            groups.end.push_back(static_cast<std::int32_t>(c) - 1);
-            while (mass + 0.5 * here > limit) {
-                limit += 2.0 / most_groups;
-            }
-        }
-        group_of_code[c] = groups.size();
-        mass += here;
+    std::vector<double> mass(static_cast<std::size_t>(axis.n_codes));
+    for (std::size_t c = 0; c < mass.size(); ++c) {
+        mass[c] = sums[0][c] / std::max(1.0, all[0]) + sums[1][c] / std::max(1.0, all[1]);
     }
-    groups.end.push_back(axis.n_codes - 1);
-    groups.of_row.resize(amounts.size());
-    for (std::size_t i = 0; i < amounts.size(); ++i) {
-        groups.of_row[i] = group_of_code[static_cast<std::size_t>(axis.codes[i])];
-    }
-    return groups;
+    return {axis, mass, most_groups};
 }
 
 class CoarseTables {
@@ -82,6 +56,7 @@ private:
 
     const Prepared& prepared_;
     std::vector<Groups> groups_;
+    std::vector<std::vector<std::int32_t>> group_;  // of each row, by axis
     std::vector<Sums> sums_;
     std::vector<std::vector<CoarseStumps>> stumps_;  // by root axis and by the number of groups on the left
 };
@@ -93,11 +68,14 @@ CoarseTables::CoarseTables(const Prepared& prepared, std::int32_t most_groups) :
     for (const LocalAxis& axis : local.axes) {
         groups_.push_back(group_codes(axis, amounts, most_groups));
         const Groups& groups = groups_.back();
+        group_.emplace_back(amounts.size());
+        std::vector<std::int32_t>& group = group_.back();
         Sums sums;
         sums.positive.assign(static_cast<std::size_t>(groups.size()) + 1, 0);
         sums.negative = sums.positive;
         for (std::size_t i = 0; i < amounts.size(); ++i) {
-            (amounts[i] > 0 ? sums.positive : sums.negative)[static_cast<std::size_t>(groups.of_row[i]) + 1] +=
+            group[i] = groups.of_code[static_cast<std::size_t>(axis.codes[i])];
+            (amounts[i] > 0 ? sums.positive : sums.negative)[static_cast<std::size_t>(group[i]) + 1] +=
                 std::abs(amounts[i]);
         }
         std::partial_sum(sums.positive.begin(), sums.positive.end(), sums.positive.begin());
@@ -115,8 +93,8 @@ CoarseTables::CoarseTables(const Prepared& prepared, std::int32_t most_groups) :
             }
             const auto n_a = static_cast<std::size_t>(groups_[a].size());
             const auto n_b = static_cast<std::size_t>(groups_[b].size());
-            const std::int32_t* group_a = groups_[a].of_row.data();
-            const std::int32_t* group_b = groups_[b].of_row.data();
+            const std::int32_t* group_a = group_[a].data();
+            const std::int32_t* group_b = group_[b].data();
             for (auto& table : cells) {
                 table.assign(n_a * n_b, 0);
             }

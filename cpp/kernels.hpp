@@ -102,6 +102,21 @@ struct Kernels {
     // on the other. Lowers `stumps`.
     void (*coarse)(std::int32_t n, const std::int32_t* positive, const std::int32_t* negative,
                    const std::int32_t* all_positive, const std::int32_t* all_negative, CoarseStumps& stumps);
+
+    // Costs of many labels: `width` sums side by side, a multiple of `lanes`. cells[place] += costs, at every place.
+    void (*add_costs)(std::int32_t* cells, const std::int32_t* places, std::int32_t n_places, const std::int32_t* costs,
+                      std::int32_t width);
+
+    // By group g of an axis, the least cost of one label for: x, left − x, y − x, right − (y − x), where x is cells[g]
+    // and y is all[g]; on an ordered axis (is_running) x is the sum of cells[0..g]. Four results a group.
+    void (*least_costs)(const std::int32_t* cells, const std::int32_t* all, std::int32_t n, std::int32_t width,
+                        bool is_running, const std::int32_t* left, const std::int32_t* right, std::int32_t* least);
+
+    // Rows join `run` in the order of their codes. Wherever the code changes, least(run) + least(whole − run) is what a
+    // cut costs there; `best` and its code `at` change where a cut costs less.
+    void (*cut_rows)(const std::int32_t* costs, std::int32_t width, const std::int32_t* rows, std::int32_t n,
+                     const std::int32_t* codes, std::int32_t* run, const std::int32_t* whole, std::int32_t& best,
+                     std::int32_t& at);
 };
 
 const Kernels& plain_kernels();

@@ -7,6 +7,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace certree {
 
@@ -223,11 +224,101 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
     }
 }
 
+void add_costs(std::int32_t* cells, const std::int32_t* places, std::int32_t n_places, const std::int32_t* costs,
+               std::int32_t width) {
+    for (std::int32_t k = 0; k < width; k += 8) {
+        const Vector cost = load(costs + k);
+        for (std::int32_t c = 0; c < n_places; ++c) {
+            std::int32_t* cell = cells + std::ptrdiff_t{places[c]} * width + k;
+            store(cell, _mm256_add_epi32(load(cell), cost));
+        }
+    }
+}
+
+// Up to four vectors of labels, with the running sums in registers.
+template <int n_vectors, bool is_running>
+inline void least_of_labels(const std::int32_t* cells, const std::int32_t* all, std::int32_t n, std::int32_t width,
+                            const std::int32_t* left, const std::int32_t* right, std::int32_t* least, bool is_first) {
+    const auto lower = [](Vector a, Vector b) { return _mm256_min_epi32(a, b); };
+    Vector x[n_vectors];
+    Vector whole_left[n_vectors];
+    Vector whole_right[n_vectors];
+    for (int v = 0; v < n_vectors; ++v) {
+        x[v] = _mm256_setzero_si256();
+        whole_left[v] = load(left + 8 * v);
+        whole_right[v] = load(right + 8 * v);
+    }
+    for (std::int32_t g = 0; g < n; ++g) {
+        const std::int32_t* cell = cells + std::ptrdiff_t{g} * width;
+        const std::int32_t* everyone = all + std::ptrdiff_t{g} * width;
+        Vector part[4];
+        for (int v = 0; v < n_vectors; ++v) {
+            x[v] = is_running ? _mm256_add_epi32(x[v], load(cell + 8 * v)) : load(cell + 8 * v);
+            const Vector y = _mm256_sub_epi32(load(everyone + 8 * v), x[v]);
+            const Vector here[4] = {x[v], _mm256_sub_epi32(whole_left[v], x[v]), y,
+                                    _mm256_sub_epi32(whole_right[v], y)};
+            for (int p = 0; p < 4; ++p) {
+                part[p] = v == 0 ? here[p] : lower(part[p], here[p]);
+            }
+        }
+        __m128i result = reduce_four(part[0], part[1], part[2], part[3], lower);
+        auto* target = reinterpret_cast<__m128i*>(least + 4 * g);
+        if (!is_first) {
+            result = _mm_min_epi32(result, _mm_loadu_si128(target));
+        }
+        _mm_storeu_si128(target, result);
+    }
+}
+
+template <int n_vectors>
+inline void least_of_some(const std::int32_t* cells, const std::int32_t* all, std::int32_t n, std::int32_t width,
+                          bool is_running, const std::int32_t* left, const std::int32_t* right, std::int32_t* least,
+                          bool is_first) {
+    (is_running ? least_of_labels<n_vectors, true> : least_of_labels<n_vectors, false>)(cells, all, n, width, left,
+                                                                                        right, least, is_first);
+}
+
+void least_costs(const std::int32_t* cells, const std::int32_t* all, std::int32_t n, std::int32_t width,
+                 bool is_running, const std::int32_t* left, const std::int32_t* right, std::int32_t* least) {
+    for (std::int32_t k = 0; k < width; k += 32) {
+        const bool is_first = k == 0;
+        switch (std::min(width - k, 32) / 8) {
+        case 1: least_of_some<1>(cells + k, all + k, n, width, is_running, left + k, right + k, least, is_first); break;
+        case 2: least_of_some<2>(cells + k, all + k, n, width, is_running, left + k, right + k, least, is_first); break;
+        case 3: least_of_some<3>(cells + k, all + k, n, width, is_running, left + k, right + k, least, is_first); break;
+        default: least_of_some<4>(cells + k, all + k, n, width, is_running, left + k, right + k, least, is_first);
+        }
+    }
+}
+
+void cut_rows(const std::int32_t* costs, std::int32_t width, const std::int32_t* rows, std::int32_t n,
+              const std::int32_t* codes, std::int32_t* run, const std::int32_t* whole, std::int32_t& best,
+              std::int32_t& at) {
+    for (std::int32_t i = 0; i + 1 < n; ++i) {
+        const std::int32_t* row = costs + std::ptrdiff_t{rows[i]} * width;
+        Vector before = _mm256_set1_epi32(std::numeric_limits<std::int32_t>::max());
+        Vector after = before;
+        for (std::int32_t k = 0; k < width; k += 8) {
+            const Vector sum = _mm256_add_epi32(load(run + k), load(row + k));
+            store(run + k, sum);
+            before = _mm256_min_epi32(before, sum);
+            after = _mm256_min_epi32(after, _mm256_sub_epi32(load(whole + k), sum));
+        }
+        if (codes[rows[i]] != codes[rows[i + 1]]) {
+            const std::int32_t cost = smallest(before) + smallest(after);
+            if (cost < best) {
+                best = cost;
+                at = codes[rows[i]];
+            }
+        }
+    }
+}
+
 }  // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves,     difference, add_rows, add_short_rows, add_steps,
-                                 meet,      own_before, own_after,  walk,     coarse};
+    static const Kernels kernels{quadrants,  halves,    difference, add_rows, add_short_rows, add_steps,   meet,
+                                 own_before, own_after, walk,       coarse,   add_costs,      least_costs, cut_rows};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

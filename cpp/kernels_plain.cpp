@@ -1,5 +1,6 @@
 // The plain twins: what each kernel means, in the shortest loops that say it.
 #include <algorithm>
+#include <limits>
 
 #include "kernels.hpp"
 
@@ -62,12 +63,70 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
     }
 }
 
+void add_costs(std::int32_t* cells, const std::int32_t* places, std::int32_t n_places, const std::int32_t* costs,
+               std::int32_t width) {
+    for (std::int32_t c = 0; c < n_places; ++c) {
+        std::int32_t* cell = cells + std::ptrdiff_t{places[c]} * width;
+        for (std::int32_t k = 0; k < width; ++k) {
+            cell[k] += costs[k];
+        }
+    }
+}
+
+void least_costs(const std::int32_t* cells, const std::int32_t* all, std::int32_t n, std::int32_t width,
+                 bool is_running, const std::int32_t* left, const std::int32_t* right, std::int32_t* least) {
+    for (std::int32_t g = 0; g < n; ++g) {
+        std::fill_n(least + 4 * g, 4, std::numeric_limits<std::int32_t>::max());
+    }
+    for (std::int32_t k = 0; k < width; ++k) {
+        std::int32_t x = 0;
+        for (std::int32_t g = 0; g < n; ++g) {
+            x = (is_running ? x : 0) + cells[g * width + k];
+            const std::int32_t y = all[g * width + k];
+            const std::int32_t here[4] = {x, left[k] - x, y - x, right[k] - (y - x)};
+            for (int part = 0; part < 4; ++part) {
+                least[4 * g + part] = std::min(least[4 * g + part], here[part]);
+            }
+        }
+    }
+}
+
+void cut_rows(const std::int32_t* costs, std::int32_t width, const std::int32_t* rows, std::int32_t n,
+              const std::int32_t* codes, std::int32_t* run, const std::int32_t* whole, std::int32_t& best,
+              std::int32_t& at) {
+    for (std::int32_t i = 0; i + 1 < n; ++i) {
+        const std::int32_t* row = costs + std::ptrdiff_t{rows[i]} * width;
+        std::int32_t before = std::numeric_limits<std::int32_t>::max();
+        std::int32_t after = before;
+        for (std::int32_t k = 0; k < width; ++k) {
+            run[k] += row[k];
+            before = std::min(before, run[k]);
+            after = std::min(after, whole[k] - run[k]);
+        }
+        if (codes[rows[i]] != codes[rows[i + 1]] && before + after < best) {
+            best = before + after;
+            at = codes[rows[i]];
+        }
+    }
+}
+
 }  // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{
-        quadrants, halves, difference, add_rows<std::int32_t>, add_rows<std::int16_t>, add_steps, meet, own_before,
-        own_after, walk,   coarse};
+    static const Kernels kernels{quadrants,
+                                 halves,
+                                 difference,
+                                 add_rows<std::int32_t>,
+                                 add_rows<std::int16_t>,
+                                 add_steps,
+                                 meet,
+                                 own_before,
+                                 own_after,
+                                 walk,
+                                 coarse,
+                                 add_costs,
+                                 least_costs,
+                                 cut_rows};
     return kernels;
 }
 

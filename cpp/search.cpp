@@ -110,8 +110,11 @@ Search::Search(const Instance& instance, const Constraints& constraints, const L
       control_(control),
       any_labels_(instance_, constraints_),
       two_labels_(instance_, control, spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
+      many_labels_(instance_, any_labels_, control,
+                   spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
       cache_(cache_bytes(spare_bytes_, control)),
-      is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
+      is_free_(constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
+      is_two_labels_(instance.n_labels == 2 && is_free_),
       has_relaxation_(instance.n_labels == 2 && !is_two_labels_ && !control.is_off(no_relaxation)),
       is_bounded_(!constraints.has_leaf_minimum()) {}
 
@@ -207,7 +210,11 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
             }
         }
         constexpr double most_pair_operations = 4e8;
-        if (depth == 1 || (depth == 2 && any_labels_.pair_operations(local) <= most_pair_operations)) {
+        if (depth == 2 && is_free_ && !control_.is_off(no_coarse) && many_labels_.fits(local)) {
+            statistics_.pairs.fetch_add(1, std::memory_order_relaxed);
+            many_labels_.solve(set, local, budget, is_root ? std::max(1, limits_.n_threads) : 1, outcome);
+            outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
+        } else if (depth == 1 || (depth == 2 && any_labels_.pair_operations(local) <= most_pair_operations)) {
             any_labels_.solve(set, local, depth, outcome, control_);
             if (is_bounded_) {
                 outcome.relaxed = std::max(outcome.relaxed, outcome.lower);

@@ -9,6 +9,7 @@
 #include "cache.hpp"
 #include "control.hpp"
 #include "judge.hpp"
+#include "many_labels.hpp"
 #include "two_labels.hpp"
 
 namespace certree {
@@ -79,8 +80,10 @@ private:
     const Control& control_;
     AnyLabels any_labels_;
     TwoLabels two_labels_;
+    ManyLabels many_labels_;
     Cache cache_;
-    bool is_two_labels_;   // two labels and nothing but depth and λ to keep to
+    bool is_free_;         // nothing but depth and λ to keep to
+    bool is_two_labels_;   // two labels, and free
     bool has_relaxation_;  // two labels under a leaf minimum or a leaf limit: lifting it gives cheap bounds
     bool is_bounded_;      // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;

@@ -12,7 +12,7 @@ namespace certree::test {
 
 namespace {
 
-static_assert(sizeof(Kernels) == 11 * sizeof(void (*)()), "a new kernel wants a test in this file");
+static_assert(sizeof(Kernels) == 14 * sizeof(void (*)()), "a new kernel wants a test in this file");
 
 using Line = std::vector<std::int32_t>;
 
@@ -581,6 +581,116 @@ TEST(kernel_coarse) {
                                                         stumps.right_bound};
                 CHECK(found == expected);
             }
+        }
+    }
+}
+
+// Costs of n groups or rows side by side for `width` labels; what one label costs altogether is at most 2^30.
+Line draw_costs(Random& random, int n, int width, Spread spread) {
+    Line costs(static_cast<std::size_t>(n * width));
+    for (int k = 0; k < width; ++k) {
+        const Line parts = draw_parts(random, static_cast<std::size_t>(n), spread);
+        for (int g = 0; g < n; ++g) {
+            costs[static_cast<std::size_t>(g * width + k)] = std::abs(parts[static_cast<std::size_t>(g)]);
+        }
+    }
+    return costs;
+}
+
+TEST(kernel_add_costs) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line cells, places, costs;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(19);
+    for (int width = Kernels::lanes; width <= 10 * Kernels::lanes; width += Kernels::lanes) {
+        for (const Spread spread : spreads) {
+            describe_case("add_costs", width, spread);
+            const int n_places = pick(random, 1, 9);
+            Data data{draw_costs(random, n_places, width, Spread::small), {}, draw_costs(random, 1, width, spread)};
+            data.cells.resize(data.cells.size() + 5, 77);
+            for (int c = 0; c < n_places; ++c) {
+                data.places.push_back(pick(random, 0, n_places - 1));
+            }
+            for (std::int32_t& cost : data.costs) {
+                cost /= 16;  // a place may be named more than once
+            }
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                kernels.add_costs(d.cells.data(), d.places.data(), n_places, d.costs.data(), width);
+            });
+        }
+    }
+}
+
+TEST(kernel_least_costs) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line cells, all, left, right, least;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(20);
+    for (int width = Kernels::lanes; width <= 10 * Kernels::lanes; width += Kernels::lanes) {
+        for (const bool is_running : {true, false}) {
+            for (const Spread spread : spreads) {
+                describe_case("least_costs", width, spread);
+                const int n = pick(random, 1, 20);
+                // Groups of the left side, then of the right side.
+                const Line costs = draw_costs(random, 2 * n, width, spread);
+                const auto half = static_cast<std::ptrdiff_t>(n) * width;
+                const auto size = static_cast<std::size_t>(width);
+                Data data{Line(costs.begin(), costs.begin() + half), Line(costs.begin(), costs.begin() + half),
+                          Line(size, 0), Line(size, 0), Line(static_cast<std::size_t>(4 * n + 5), 77)};
+                for (std::size_t at = 0; at < data.all.size(); ++at) {
+                    const std::int32_t other = costs[at + data.all.size()];
+                    data.left[at % size] += data.cells[at];
+                    data.right[at % size] += other;
+                    data.all[at] += other + (is_running && at >= size ? data.all[at - size] : 0);
+                }
+                compare(data, [&](const Kernels& kernels, Data& d) {
+                    kernels.least_costs(d.cells.data(), d.all.data(), n, width, is_running, d.left.data(),
+                                        d.right.data(), d.least.data());
+                });
+            }
+        }
+    }
+}
+
+TEST(kernel_cut_rows) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        Line costs, rows, codes, run, whole;
+        std::int32_t best, at;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(21);
+    for (int width = Kernels::lanes; width <= 10 * Kernels::lanes; width += Kernels::lanes) {
+        for (const Spread spread : spreads) {
+            describe_case("cut_rows", width, spread);
+            const int n = pick(random, 1, 20);
+            const auto size = static_cast<std::size_t>(width);
+            Data data{draw_costs(random, n + 2, width, spread), {}, {}, {}, Line(size, 0), 1 << 30, -1};
+            data.run.assign(data.costs.end() - width, data.costs.end());
+            for (std::size_t at = 0; at < data.costs.size(); ++at) {
+                data.whole[at % size] += data.costs[at];
+            }
+            for (int r = 0; r < n; ++r) {
+                data.rows.push_back(r);
+                data.codes.push_back(pick(random, 0, n / 2));
+            }
+            std::stable_sort(data.rows.begin(), data.rows.end(), [&](std::int32_t x, std::int32_t y) {
+                return data.codes[static_cast<std::size_t>(x)] < data.codes[static_cast<std::size_t>(y)];
+            });
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                kernels.cut_rows(d.costs.data(), width, d.rows.data(), n, d.codes.data(), d.run.data(), d.whole.data(),
+                                 d.best, d.at);
+            });
         }
     }
 }

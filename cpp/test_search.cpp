@@ -396,6 +396,31 @@ TEST(search_coarse_to_fine) {
     }
 }
 
+TEST(search_many_labels) {
+    // More labels than a vector holds, than four hold; four groups an axis without the cost model.
+    Random random(36);
+    for (int n = 0; n < 24; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 20, 90);
+        recipe.n_labels = std::array{3, 4, 8, 9, 20, 35}[static_cast<std::size_t>(n % 6)];
+        recipe.weights = n % 5 == 4 ? Weights::close : all_weights[n % 5];
+        recipe.is_classification = n % 3 == 0;
+        recipe.signal = uniform(random, 0.3, 1.0);
+        recipe.sizes = {pick(random, 20, 40), pick(random, 5, 20), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
+        const Table table = make_table(random, recipe);
+        Enumerator enumerator(table);
+        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_simd, 0U + no_interval, 0U + no_coarse}) {
+            Options options;
+            options.regularization = some_penalties[pick(random, 0, 3)];
+            options.constraints.max_depth = 2;
+            options.switches = off | (n % 4 == 3 ? 0U : no_cost_model);
+            options.n_threads = pick(random, 1, 2);
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
 TEST(search_tells_apart_what_32_bits_cannot) {
     // All weights agree in their first forty bits: the filter sees ties everywhere, and the optimum is decided by what
     // it rounds away. Sums are whole numbers below 2^53, so enumeration is exact and so must the engine be.
