@@ -7,7 +7,7 @@ objective under weights w, R̃(t) under counts w̃, with p = w/Σw and q = w̃/�
     sampling, a fixed tree  |R(t) − R̃(t)| <= √(ln(2/δ) / 2S)   with probability 1 − δ over S draws
     sampling, all trees     the same with ln(2N/δ), N the number of trees of at most H leaves
 
-The proofs are in docs/method.md, section 11, and docs/weighing.md. Counts never make a table longer: they are weights
+The proofs are in docs/method.md, section 12, and docs/weighing.md. Counts never make a table longer: they are weights
 again, and the engine merges equal rows anyway; `duplicate_rows` is for solvers that know no weights.
 """
 
