@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import certree
-from certree import cli, study
+from certree import certify, cli, study
 from certree.datasets import load_lalonde
 from certree.policy import Estimate, MatchingEffects
 from certree.problem import Problem
@@ -21,6 +22,8 @@ from certree.study import case as room
 from certree.study import folder
 from certree.study.printed import PRINTED, plant
 from certree.table import Table
+
+needs_data = pytest.mark.skipif(not os.environ.get("CERTREE_DATA"), reason="CERTREE_DATA names no data directory")
 
 SETTINGS = (study.Matching(), study.Matching(metric="equal", n_neighbors=10))
 
@@ -104,6 +107,29 @@ class TestLabels:
         assert varied[0] == study.Matching(n_neighbors=10, random_state=5)
         assert len(set(varied)) == len(varied) > 10
         assert {own.random_state for own in varied} == {5, 6, 7, 8}
+
+
+@needs_data
+def test_effects_that_the_authors_of_malts_published() -> None:
+    """What docs/case-study.md says of them. Their file has the same men in another order."""
+    place = Path(os.environ["CERTREE_DATA"])
+    men = zip(read_rows(place / "lalonde_malts.csv"), read_rows(place / "lalonde_malts_aux.csv"), strict=True)
+    data = load_lalonde()
+    effect_of: dict[tuple[float, ...], list[float]] = {}
+    for row, more in men:
+        facts = [float(row[name]) for name in data.feature_names]
+        effect_of.setdefault((*facts, float(more["treat"])), []).append(float(more["cate"]))
+    # Of men alike before the programme in the same arm the effects are alike as well, up to the splits' differences.
+    effects = np.array([effect_of[(*row, arm)].pop() for row, arm in zip(data.data, data.treatment, strict=True)])
+    rows = room.label_rows(make_table(), effects)
+    assert rows.counts == (32, 525, 165)
+    problem = room._make_problem(make_table(), rows, 0.01)
+    losses = [certify.measure(plant(PRINTED[depth], problem), problem).loss for depth in (2, 3, 4, 5)]
+    assert (round(min(losses), 2), round(max(losses), 2)) == (0.43, 0.54)
+    assert certify.measure(problem.lone_leaf(), problem).loss == pytest.approx(0.366, abs=5e-4)
+    model = certree.SparseTreeClassifier(3, 0.01).fit(make_table(), rows.labels, rows.weights)
+    assert (model.n_leaves_, model.status_) == (8, "optimal")
+    assert model.loss_ == pytest.approx(0.0233, abs=2e-3)
 
 
 class TestFigures:
