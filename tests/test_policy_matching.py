@@ -220,7 +220,7 @@ class TestInput:
 
     def test_constant_columns_and_many_rows_of_an_arm(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(room, "MOST_TO_LEARN", 20)
-        monkeypatch.setattr(room, "CHUNK", 37)
+        monkeypatch.setattr(room, "MOST_DISTANCES", 2000)
         X, treatment, outcome, _ = make_planted(150)
         X = np.column_stack([X[:, :2], np.full(150, 3.0)])
         model = MatchingEffects(4, n_splits=3, n_repeats=1, random_state=0).fit(X, treatment, outcome)

@@ -33,7 +33,7 @@ Array = NDArray[Any]
 FEWEST_TO_LEARN = 3
 """Rows of an arm without which its outcomes say nothing about distances: one, and two to choose between."""
 MOST_TO_LEARN = 1000
-"""Rows of an arm that a metric is learned from: the work grows with their square, seven numbers need no more."""
+"""Rows of an arm that a metric is learned from: the work grows with their square, and a number a column needs no more."""
 STARTS = (0.1, 1.0)
 SQUARED_STRETCHES = (1e-4, 1e4)
 """From where and within what the search looks for squared stretches of standardised columns."""
@@ -41,8 +41,8 @@ PRECISION = 1e-6
 """Of a metric's misfit, as a share of it: the noise of outcomes is far larger."""
 TIE = 1e-9
 """Squared distances that differ by this share of the larger are equal: they were rounded on the way."""
-CHUNK = 2000
-"""Rows whose distances to an arm are in memory at a time."""
+MOST_DISTANCES = 4_000_000
+"""Distances in memory at a time."""
 LARGEST_SEED = 2**31 - 1
 
 
@@ -328,8 +328,9 @@ def match(points: Array, treatment: Array, outcome: Array, n_neighbors: int, inc
         y = outcome[members]
         place = np.full(n_rows, -1)
         place[members] = np.arange(len(members))
-        for start in range(0, n_rows, CHUNK):
-            rows = np.arange(start, min(start + CHUNK, n_rows))
+        step = max(1, MOST_DISTANCES // len(members))
+        for start in range(0, n_rows, step):
+            rows = np.arange(start, min(start + step, n_rows))
             distance = cdist(points[rows], points[members], "sqeuclidean")
             if not include_own:
                 own = place[rows] >= 0
