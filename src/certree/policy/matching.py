@@ -33,7 +33,7 @@ Array = NDArray[Any]
 FEWEST_TO_LEARN = 3
 """Rows of an arm without which its outcomes say nothing about distances: one, and two to choose between."""
 MOST_TO_LEARN = 1000
-"""Rows of an arm that a metric is learned from: the work grows with their square, and a number a column needs no more."""
+"""Rows of an arm that a metric is learned from: the work grows with their square, and few numbers are sought."""
 STARTS = (0.1, 1.0)
 SQUARED_STRETCHES = (1e-4, 1e4)
 """From where and within what the search looks for squared stretches of standardised columns."""
