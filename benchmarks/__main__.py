@@ -9,12 +9,17 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.adapters import CLOCKS, CONTENDERS
+from benchmarks.coverage import coverage
 from benchmarks.measure import Peers, measure, measure_together
+from benchmarks.policies import policies
+from benchmarks.regret import regret
+from benchmarks.studies import MakeStudy
 from benchmarks.suites import SUITES, Cell, Row, Suite
 from benchmarks.tables import AbsentError, load
 from benchmarks.weighing import WEIGHING_SUITES
 
 SUITES.update(WEIGHING_SUITES)
+STUDIES: dict[str, MakeStudy] = {study.__name__: study for study in (coverage, regret, policies)}
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
@@ -60,9 +65,17 @@ def run_suite(suite: Suite, repeats: int, peers: Peers, is_patient: bool) -> lis
     return rows
 
 
+def run_study(name: str, quick: bool, seconds: float, results: Path) -> None:
+    print(f"\n{name}", flush=True)
+    study = STUDIES[name](quick, seconds)
+    report.write_study(study, results)
+    for verdict in study.verdicts:
+        print(f"  {'met' if verdict.is_met else 'NOT MET'}: {verdict.target}: {verdict.found}")
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="certree beside its peers")
-    parser.add_argument("--suite", choices=[*SUITES, "all"], default="all")
+    parser.add_argument("--suite", choices=[*SUITES, *STUDIES, "all"], default="all")
     parser.add_argument("--repeat", type=int, default=3, help="fits a contender and cell (default 3)")
     parser.add_argument("--peer-timeout", type=float, default=200, help="seconds a fit may take (default 200)")
     parser.add_argument("--quick", action="store_true", help="few small cells, once, 20 s at most: a smoke test")
@@ -74,7 +87,10 @@ def main(arguments: list[str] | None = None) -> int:
     repeats, seconds = (1, min(20.0, options.peer_timeout)) if options.quick else (options.repeat, options.peer_timeout)
     peers = Peers(options.results / "peers.json")
     is_wrong = False
-    for name in SUITES if options.suite == "all" else [options.suite]:
+    for name in [*SUITES, *STUDIES] if options.suite == "all" else [options.suite]:
+        if name in STUDIES:
+            run_study(name, options.quick, seconds, options.results)
+            continue
         suite = SUITES[name](options.quick, seconds)
         times = min(repeats, suite.most_repeats or repeats)
         rows = run_suite(with_clock(suite, options.clock), times, peers, options.patient)

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.adapters import CONTENDERS
 from benchmarks.machine import describe
 from benchmarks.measure import Measurement
+from benchmarks.studies import Study
 from benchmarks.suites import Row, Suite, memory_growth
 from benchmarks.tables import load
 
@@ -56,6 +57,24 @@ def write(suite: Suite, rows: list[Row], directory: Path) -> list[dict[str, Any]
     return verdicts
 
 
+def write_study(study: Study, directory: Path) -> None:
+    """Writes the two files of a study and the summary."""
+    directory.mkdir(parents=True, exist_ok=True)
+    record = {
+        "suite": study.name,
+        "title": study.title,
+        "date": datetime.date.today().isoformat(),
+        "machine": describe(),
+        "targets": [asdict(verdict) for verdict in study.verdicts],
+        "disagreements": [],
+        "figures": study.figures,
+    }
+    (directory / f"{study.name}.json").write_text(json.dumps(record, indent=1, allow_nan=True) + "\n")
+    page = [f"# {study.title}", "", *_verdict_lines(record), "", *study.lines, "", _machine_text(record), ""]
+    (directory / f"{study.name}.md").write_text("\n".join(page))
+    summarise(directory)
+
+
 def _plain(row: Row) -> dict[str, Any]:
     return {
         "part": row.cell.part,
@@ -87,10 +106,15 @@ def measurement_text(measurement: Measurement | None) -> str:
     return text + (" †" if measurement.remembered else "")
 
 
+def _verdict_lines(record: dict[str, Any]) -> list[str]:
+    return [
+        f"- **{'met' if verdict['is_met'] else 'not met'}**: {verdict['target']} — {verdict['found']}"
+        for verdict in record["targets"]
+    ]
+
+
 def _page(suite: Suite, rows: list[Row], record: dict[str, Any]) -> str:
-    lines = [f"# {suite.title}", ""]
-    for verdict in record["targets"]:
-        lines.append(f"- **{'met' if verdict['is_met'] else 'not met'}**: {verdict['target']} — {verdict['found']}")
+    lines = [f"# {suite.title}", "", *_verdict_lines(record)]
     lines += [f"- **WRONG**: {text}" for text in record["disagreements"]]
     present = suite.present or (_limits_table if suite.name == "limits" else _contest_table)
     lines += ["", *present(rows), "", METHOD_TOGETHER if suite.is_together else METHOD, ""]

@@ -1,23 +1,50 @@
-"""Draws the pictures of README and docs. Run it where certree[plot] is installed: python docs/images/draw.py"""
+"""Draws the pictures of README and docs, from a fit and from measured figures.
 
+Run it where certree[plot] is installed: python docs/images/draw.py
+"""
+
+import json
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
-from certree import SparseTreeClassifier, study
+from certree import SparseTreeClassifier
 from certree.datasets import load_lalonde
+from certree.export import PALETTE
 from certree.plot import plot_tree
-from certree.study.folder import draw
 
-folder = Path(__file__).parent
+HERE = Path(__file__).parent
 
-data = load_lalonde(as_frame=True)
-change = data.target - data.data["re75"]
-model = SparseTreeClassifier(max_depth=3, regularization=0.005)
-model.fit(data.data, np.where(change > 0, "rose", "did not rise"), change.abs())
-plot_tree(model).figure.savefig(folder / "tree.png", dpi=160)
 
-case = study.run(depths=[3], variations=[], time_limit=None)
-draw(case.pick("direct", 3).model, folder / "case-study.png")
-draw(case.pick("printed", 3).model, folder / "case-study-printed.png")
-draw(case.policies[-1].model, folder / "case-study-policy.png")
+def draw_tree() -> None:
+    data = load_lalonde(as_frame=True)
+    change = data.target - data.data["re75"]
+    model = SparseTreeClassifier(max_depth=3, regularization=0.005)
+    model.fit(data.data, np.where(change > 0, "rose", "did not rise"), change.abs())
+    plot_tree(model).figure.savefig(HERE / "tree.png", dpi=160)
+
+
+def draw_regret() -> None:
+    """The figures that `python -m benchmarks --suite regret` has written."""
+    figures = json.loads((HERE.parents[1] / "benchmarks" / "results" / "regret.json").read_text())["figures"]
+    figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
+    for depth in sorted({entry["depth"] for entry in figures}):
+        points = [entry for entry in figures if entry["depth"] == depth]
+        sizes, losses = [p["n_rows"] for p in points], [p["regret"] for p in points]
+        errors = [p["error"] for p in points]
+        ax.errorbar(
+            sizes, losses, errors, marker="o", markersize=4, linewidth=1.5, capsize=2, color=PALETTE[depth],
+            label=f"planted depth {depth}",
+        )  # fmt: skip
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    ax.set(xlabel="rows in the log", ylabel="mean reward lost", ylim=(0, None))
+    ax.legend(frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(HERE / "regret.png", dpi=160)
+
+
+if __name__ == "__main__":
+    draw_tree()
+    draw_regret()

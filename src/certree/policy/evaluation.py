@@ -13,7 +13,7 @@ with policies that were learned without two folds; docs/policies.md has the proo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, combinations_with_replacement
 from statistics import NormalDist
@@ -236,14 +236,16 @@ def evaluate(
     first = trials[0]
     dependence = [_covariance(trial, slice(None)) for trial in trials]
 
-    def gain_over(reference: Callable[[Array], Array]) -> Estimate:
-        return _estimate([trial.own - reference(trial.rewards) for trial in trials], level, dependence)
+    def gain_over(references: list[Array]) -> Estimate:
+        terms = [trial.own - reference for trial, reference in zip(trials, references, strict=True)]
+        return _estimate(terms, level, dependence)
 
+    rewards = {name: [trial.rewards[:, k] for trial in trials] for k, name in enumerate(log.actions)}
     return Evaluation(
         value=_estimate([trial.own for trial in trials], level, dependence),
-        fixed={name: _estimate([trial.rewards[:, k] for trial in trials], level) for k, name in enumerate(log.actions)},
-        gains={name: gain_over(lambda rewards, k=k: rewards[:, k]) for k, name in enumerate(log.actions)},
-        gain_over_random=gain_over(lambda rewards: rewards.mean(axis=1)),
+        fixed={name: _estimate(columns, level) for name, columns in rewards.items()},
+        gains={name: gain_over(columns) for name, columns in rewards.items()},
+        gain_over_random=gain_over([trial.rewards.mean(axis=1) for trial in trials]),
         control=log.actions[base],
         rates=_rates(np.concatenate([trial.action for trial in trials]), log.actions),
         leaves=_list_leaves(log, first, base, level),
@@ -294,7 +296,7 @@ def _judge_once(policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: i
         if not hasattr(policy, "fit"):
             return policy
         rows = np.flatnonzero(~np.isin(fold, left_out))
-        models = np.ix_(left_out, rows)
+        models = np.ix_(np.array(left_out), rows)
         return _learn(policy, log.take(rows), expected[models].mean(axis=0), propensity[models].mean(axis=0))
 
     action = np.empty(log.n_rows, dtype=np.int64)
@@ -386,11 +388,12 @@ def _covariance(trial: _Trial, rows: Array | slice) -> float:
     """What the dependence between folds adds to the variance of the mean of the policy's rewards over some rows.
 
     With b(k, j) the sum of the shifts of fold k by leaving out fold j too, the errors of two folds have the covariance
-    E[b(k, j) · b(j, k)]. A product below 0 is mostly chance and is not allowed to narrow an interval.
+    E[b(k, j) · b(j, k)]. A fold whose products sum to less than 0 owes it to chance, and counts for nothing: chance may
+    not narrow an interval.
     """
     shift, is_fold = trial.shift[rows], trial.fold[rows, None] == np.arange(trial.n_folds)
     sums = is_fold.T.astype(np.float64) @ shift
-    return float(np.maximum(sums * sums.T, 0.0).sum() / len(shift) ** 2)
+    return float(np.maximum((sums * sums.T).sum(axis=1), 0.0).sum() / len(shift) ** 2)
 
 
 def _rates(action: Array, actions: tuple[Value, ...]) -> dict[Value, float]:
