@@ -321,6 +321,7 @@ def test_rows_of_weight_zero_count_for_nothing(table: Any) -> None:
     whole = PolicyTree().fit(table.data, table.expected, weights)
     part = PolicyTree().fit(table.data[weights > 0], table.expected[weights > 0])
     assert whole.value_ == pytest.approx(part.value_, abs=1e-12)
+    np.testing.assert_allclose(whole.tree_.rewards, part.tree_.rewards, atol=1e-12)
     doubled = PolicyTree().fit(np.vstack([table.data] * 2), np.vstack([table.expected] * 2))
     assert doubled.value_ == pytest.approx(PolicyTree().fit(table.data, table.expected).value_, abs=1e-12)
 
@@ -363,6 +364,14 @@ def test_exports_and_plots_take_a_policy(table: Any) -> None:
     for text in (certree.export_text(model), certree.export_dot(model), certree.export_latex(model)):
         assert all(str(action) in text for action in set(model.predict(table.data)))
     assert isinstance(certree.plot_tree(model), Axes)
+    leaf = model.apply(table.data)
+    chosen = table.expected[np.arange(len(leaf)), model.tree_.label[leaf]]
+    drawn = {text.get_text() for text in certree.plot_tree(model).texts}
+    for node in model.tree_.leaves:
+        support = f"mean reward {chosen[leaf == node].mean():.4g}"
+        assert f"{support}, {np.sum(leaf == node)} rows" in certree.export_text(model)
+        assert support in drawn
+    assert "cost" not in certree.export_text(model)
     plain = certree.to_sklearn(model)
     np.testing.assert_array_equal(plain.predict(table.data), model.predict(table.data))
 
@@ -376,6 +385,7 @@ def test_json_and_back_is_the_same_policy(table: Any, has_names: bool) -> None:
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     for name in ("value_", "objective_", "upper_bound_", "gap_", "status_", "certificate_", "n_leaves_", "depth_"):
         assert getattr(again, name) == getattr(model, name), name
+    np.testing.assert_array_equal(again.tree_.rewards, model.tree_.rewards)
     assert again.get_params() == model.get_params()
     assert hasattr(again, "feature_names_in_") == has_names
 

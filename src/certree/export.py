@@ -83,11 +83,17 @@ def has_unit_weights(tree: Tree) -> bool:
 
 
 def leaf_text(tree: Tree, node: int) -> str:
-    """What supports a leaf's label: "71.3% of 412 rows"."""
+    """What supports a leaf's label: "71.3% of 412 rows", "mean reward 5.2, 412 rows"."""
     share = share_of_label(tree, node)
-    if share is None:
-        return f"cost {amount_text(tree.costs[node, tree.label[node]])}, {size_text(tree, node)}"
-    return f"{share_text(share)} of {size_text(tree, node)}"
+    if share is not None:
+        return f"{share_text(share)} of {size_text(tree, node)}"
+    reward = reward_text(tree, node)
+    return f"{reward or f'cost {amount_text(tree.costs[node, tree.label[node]])}'}, {size_text(tree, node)}"
+
+
+def reward_text(tree: Tree, node: int) -> str:
+    """What a policy's action brings on average here, on the rows that it was fitted on; nothing for other trees."""
+    return "" if tree.rewards is None else f"mean reward {amount_text(tree.rewards[node, tree.label[node]])}"
 
 
 # Text ---------------------------------------------------------------------------------------------------------------
@@ -102,7 +108,8 @@ def export_text(model: Any, *, digits: int | None = None, show_support: bool = T
     digits : int or None, default=None
         Significant digits of thresholds; None writes them exactly.
     show_support : bool, default=True
-        Whether to say of each leaf what share of its weight carries its label, and how many rows it holds.
+        Whether to say of each leaf what share of its weight carries its label (of a policy's: the mean reward of its
+        action), and how many rows it holds.
     """
     tree = tree_of(model)
     lines: list[tuple[str, str]] = []

@@ -14,7 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from certree.export import PALETTE, label_text, leaf_colour, share_of_label, share_text, size_text, tree_of
+from certree.export import (
+    PALETTE,
+    label_text,
+    leaf_colour,
+    reward_text,
+    share_of_label,
+    share_text,
+    size_text,
+    tree_of,
+)
 from certree.tree import Test, Tree, format_number
 
 if TYPE_CHECKING:
@@ -164,7 +173,8 @@ def _make_box(tree: Tree, node: int, digits: int | None, font_size: float) -> Bo
     if is_leaf:
         lines = [Line(text, font_size, weight="bold") for text in _wrap(label_text(tree.node_label(node)))]
         share = share_of_label(tree, node)
-        lines += [] if share is None else [Line(share_text(share), small)]
+        support = reward_text(tree, node) if share is None else share_text(share)
+        lines += [Line(support, small)] if support else []
     else:
         lines = [Line(text, font_size) for text in _wrap(_test_text(tree.test(node), digits))]
     # Pale ink is for white boxes: on a leaf's colour it would hardly be seen.

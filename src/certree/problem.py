@@ -42,6 +42,9 @@ class Problem:
     """int32, one a row: its label, as an index into `labels`. C[i, k] is then the weight where k is another label."""
     costs: Array | None = None
     """float64, rows × labels, not negative, already multiplied by the weights. One of `y` and `costs` is set."""
+    best_rewards: Array | None = None
+    """float64, one a row: the reward of its best label, already multiplied by the weight, where costs are what others
+    fall short of it."""
     normaliser: float
     """Z."""
 
@@ -69,7 +72,7 @@ class Problem:
             raise ValueError("max_depth=None needs regularization > 0 or max_leaves: nothing else limits the tree")
         if self.min_samples_arm > 0 and self.arms is None:
             raise ValueError("min_samples_arm needs the arm of every row")
-        for name in ("weights", "y", "costs", "arms"):
+        for name in ("weights", "y", "costs", "best_rewards", "arms"):
             value = getattr(self, name)
             if value is not None:
                 value = value.view()
@@ -147,8 +150,10 @@ class Problem:
         greatest mean reward."""
         features = _read_features(X)
         rewards = _read_matrix("rewards", rewards, features.n_rows)
-        costs = rewards.max(axis=1, keepdims=True) - rewards
-        return cls.from_costs(features, costs, weights, labels=labels, **settings)
+        best = rewards.max(axis=1)
+        problem = cls.from_costs(features, best[:, None] - rewards, weights, labels=labels, **settings)
+        weights = check_weights(weights, features.n_rows)
+        return replace(problem, best_rewards=(best * weights)[weights > 0])
 
     def with_regularization(self, regularization: float) -> Problem:
         """The same problem at another λ."""
@@ -237,15 +242,20 @@ class Problem:
         else:
             assert self.costs is not None
             costs = np.stack([np.bincount(leaf, column, minlength=n_nodes) for column in self.costs.T], axis=1)
+        best = None if self.best_rewards is None else np.bincount(leaf, self.best_rewards, minlength=n_nodes)
+        sums = [rows, weight, costs if label_weights is None else label_weights, *([] if best is None else [best])]
         for node in np.flatnonzero(tree.column >= 0)[::-1]:
-            for amounts in (rows, weight, costs if label_weights is None else label_weights):
+            for amounts in sums:
                 amounts[node] = amounts[tree.left[node]] + amounts[tree.right[node]]
         if label_weights is not None:
             # Summing the other labels, not subtracting this one, keeps small amounts exact beside large ones.
             costs = label_weights @ (1.0 - np.eye(n_labels))
+        # A node without rows has a mean reward of 0.
+        rewards = None if best is None else (best[:, None] - costs) / np.where(weight > 0, weight, 1.0)[:, None]
         return replace(
-            tree, label=np.argmin(costs, axis=1), rows=rows, weight=weight, costs=costs, label_weights=label_weights
-        )
+            tree, label=np.argmin(costs, axis=1), rows=rows, weight=weight, costs=costs, label_weights=label_weights,
+            rewards=rewards,
+        )  # fmt: skip
 
     def lone_leaf(self) -> Tree:
         """The best tree of depth 0."""

@@ -158,12 +158,16 @@ class Tree:
     """float64, nodes × labels; the cost of giving each label to all rows of the node, in the units of the data."""
     label_weights: Array | None = field(default=None)
     """float64, nodes × labels; the weight of the rows that carry each label. None where rows carry no label (costs)."""
+    rewards: Array | None = field(default=None)
+    """float64, nodes × labels; the mean reward, by weight, of giving each label to the rows of the node. None where
+    labels have no rewards."""
 
     def __post_init__(self) -> None:
         dtypes: dict[str, Any] = {
             "column": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
             "left": np.int32, "right": np.int32, "label": np.int32,
             "rows": np.int64, "weight": np.float64, "costs": np.float64, "label_weights": np.float64,
+            "rewards": np.float64,
         }  # fmt: skip
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "labels", tuple(self.labels))
@@ -180,7 +184,7 @@ class Tree:
         if n_nodes == 0 or n_labels == 0:
             raise ValueError("a tree has at least one node and one label")
         vectors = ("threshold", "category", "missing_left", "left", "right", "label", "rows", "weight")
-        matrices = ("costs",) if self.label_weights is None else ("costs", "label_weights")
+        matrices = [name for name in ("costs", "label_weights", "rewards") if getattr(self, name) is not None]
         shapes = dict.fromkeys(vectors, (n_nodes,)) | dict.fromkeys(matrices, (n_nodes, n_labels))
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
@@ -346,6 +350,8 @@ class Tree:
             entry["costs"] = self.costs[node].tolist()
             if self.label_weights is not None:
                 entry["label_weights"] = self.label_weights[node].tolist()
+            if self.rewards is not None:
+                entry["rewards"] = self.rewards[node].tolist()
             nodes.append(entry)
         columns = [
             {
@@ -366,7 +372,10 @@ class Tree:
         if data.get("version") != VERSION:
             raise ValueError(f"a tree of version {data.get('version')!r}; this release reads version {VERSION}")
         nodes = data["nodes"]
-        has_label_weights = all("label_weights" in node for node in nodes)
+
+        def read_matrix(name: str) -> Array | None:
+            return np.array([node[name] for node in nodes]) if all(name in node for node in nodes) else None
+
         return cls(
             columns=tuple(
                 Column(column["name"], column["kind"], tuple(column["categories"]), column["has_missing"])
@@ -383,7 +392,8 @@ class Tree:
             rows=np.array([node["rows"] for node in nodes]),
             weight=np.array([node["weight"] for node in nodes]),
             costs=np.array([node["costs"] for node in nodes]),
-            label_weights=np.array([node["label_weights"] for node in nodes]) if has_label_weights else None,
+            label_weights=read_matrix("label_weights"),
+            rewards=read_matrix("rewards"),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
