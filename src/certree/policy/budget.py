@@ -88,13 +88,13 @@ class Spending:
     def at_price(self, price: float) -> Problem:
         """The problem whose objective is R + price · spend."""
         assert self.problem.costs is not None
-        return replace(self.problem, costs=self.problem.costs + price * self.amounts)
+        return replace(self.problem, costs=self.problem.costs + price * self.amounts, best_rewards=None)
 
     def of_spend_alone(self) -> Problem:
         """The problem whose objective is the spend."""
         # Without a penalty something else has to limit the tree, and no tree is deeper than it has rows.
         depth = self.problem.n_rows - 1 if self.problem.max_depth is None else self.problem.max_depth
-        return replace(self.problem, costs=self.amounts, regularization=0.0, max_depth=depth)
+        return replace(self.problem, costs=self.amounts, best_rewards=None, regularization=0.0, max_depth=depth)
 
     def measure(self, tree: Tree) -> Candidate:
         """A tree with its own actions, judged by the raw rows."""

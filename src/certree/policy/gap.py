@@ -294,6 +294,7 @@ class _Search:
             features=replace(features, table=take_rows(features.table, self.first[rows]), codes=self.codes[:, rows]),
             weights=np.ones(len(rows)),
             costs=self.priced[rows],
+            best_rewards=None,
             normaliser=1.0,
             max_depth=depth,
             max_leaves=None,
