@@ -274,6 +274,16 @@ def test_words_and_rows(log: Any) -> None:
     assert pd.DataFrame(rows).notna().to_numpy().all()
 
 
+def test_what_a_fit_needs_is_passed_on(log: Any) -> None:
+    """A budget's costs by action as they are, weights by row cut to the rows at hand."""
+    found = evaluate(log, PolicyTree(1, budget=0.2), fit_params={"costs": {0: 0.0, 1: 1.0, 2: 9.0}})
+    assert all(model.spend_ <= 0.2 for model in found.policies)
+    alike = evaluate(log, fit_params={"sample_weight": np.ones(800)})
+    assert alike.value == evaluate(log).value
+    tilted = evaluate(log, PolicyTree(0), fit_params={"sample_weight": np.where(log.planted == 2, 1.0, 1e-6)})
+    assert tilted.rates[2] == 1
+
+
 # What may be wrong ----------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ with policies that were learned without two folds; docs/policies.md has the proo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, combinations_with_replacement
 from statistics import NormalDist
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from certree.policy.log import Log, check_count, find_action, read_log
-from certree.policy.scores import Nuisances, combine, make_scores, split_rows
+from certree.policy.scores import Nuisances, Scores, combine, make_scores, split_rows
 from certree.table import read_table
 from certree.tree import Tree, Value, format_number, plain_value
 
@@ -198,6 +198,7 @@ def evaluate(
     actions: Sequence[Any] | None = None,
     control: Any = None,
     group: Any = None,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """The honest value of a policy, and what it gains over giving everyone the same.
 
@@ -223,6 +224,9 @@ def evaluate(
         The action that stands for treating nobody. None: the first.
     group : array of n values, default=None
         A sensitive group of each row, for rates and values by group.
+    fit_params : mapping, default=None
+        Passed on to every fit of the policy, such as the `costs` of a budget; what has n rows is cut to the rows at
+        hand.
     """
     check_count("repeats", repeats, 1)
     if not 0 < level < 1:
@@ -232,7 +236,7 @@ def evaluate(
     base = 0 if control is None else find_action(control, log.actions, "control is")
     group_codes, group_names = (None, ()) if group is None else _read_group(group, log.n_rows)
     seeds = check_random_state(random_state).randint(LARGEST_SEED, size=repeats).tolist()
-    trials = [_judge_once(policy, log, nuisances, folds, seed) for seed in seeds]
+    trials = [_judge_once(policy, log, nuisances, folds, seed, fit_params or {}) for seed in seeds]
     first = trials[0]
     dependence = [_covariance(trial, slice(None)) for trial in trials]
 
@@ -282,7 +286,9 @@ class _Trial:
         return np.asarray(self.rewards[np.arange(len(self.action)), self.action])
 
 
-def _judge_once(policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int) -> _Trial:
+def _judge_once(
+    policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int, fit_params: Mapping[str, Any]
+) -> _Trial:
     fold = np.empty(log.n_rows, dtype=np.int64)
     n_folds = 0
     for n_folds, (_, held) in enumerate(split_rows(log, folds, seed, least=LEAST_FOLDS), start=1):
@@ -296,8 +302,9 @@ def _judge_once(policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: i
         if not hasattr(policy, "fit"):
             return policy
         rows = np.flatnonzero(~np.isin(fold, left_out))
-        models = np.ix_(np.array(left_out), rows)
-        return _learn(policy, log.take(rows), expected[models].mean(axis=0), propensity[models].mean(axis=0))
+        models, part = np.ix_(np.array(left_out), rows), log.take(rows)
+        scores = make_scores(part, "doubly robust", expected[models].mean(axis=0), propensity[models].mean(axis=0))
+        return _learn(policy, part, scores, _check_method_params(log.X, fit_params, rows))
 
     action = np.empty(log.n_rows, dtype=np.int64)
     leaf = np.empty(log.n_rows, dtype=object)
@@ -331,13 +338,12 @@ def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int) 
     return expected, propensity
 
 
-def _learn(policy: Any, log: Log, expected: Array, propensity: Array) -> Any:
-    """The policy, fitted on scores of these rows by predictions that have not seen them."""
-    scores = make_scores(log, "doubly robust", expected, propensity)
+def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) -> Any:
+    """The policy, fitted on scores of these rows by models that have not seen them."""
     model = clone(policy)
     if has_fit_parameter(model, "treatment"):
-        return model.fit(log.X, scores, treatment=np.array(log.actions, dtype=object)[log.treatment])
-    return model.fit(log.X, scores)
+        fit_params = {"treatment": np.array(log.actions, dtype=object)[log.treatment]} | fit_params
+    return model.fit(log.X, scores, **fit_params)
 
 
 def _choose(policy: Any, X: Any, actions: tuple[Value, ...]) -> Array:
