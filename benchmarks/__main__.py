@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.adapters import CLOCKS, CONTENDERS
 from benchmarks.coverage import coverage
+from benchmarks.large import large
 from benchmarks.measure import Peers, measure, measure_together
 from benchmarks.policies import policies
 from benchmarks.regret import regret
@@ -19,6 +20,7 @@ from benchmarks.tables import AbsentError, load
 from benchmarks.weighing import WEIGHING_SUITES
 
 SUITES.update(WEIGHING_SUITES)
+SUITES["large"] = large
 STUDIES: dict[str, MakeStudy] = {study.__name__: study for study in (coverage, regret, policies)}
 RESULTS = Path(__file__).resolve().parent / "results"
 

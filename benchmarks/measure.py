@@ -132,14 +132,14 @@ class Peers:
         return " | ".join(map(str, parts))
 
     def recall(self, request: Request) -> Measurement | None:
-        if request.contender == "certree":
+        if CONTENDERS[request.contender].package == "certree":
             return None
         entry = self.entries.get(self.key(request))
         return None if entry is None else Measurement(**entry)
 
     def keep(self, request: Request, measurement: Measurement) -> None:
         is_slow = measurement.has_figures and measurement.seconds >= SLOW_SECONDS
-        if self.path is None or request.contender == "certree" or not is_slow:
+        if self.path is None or CONTENDERS[request.contender].package == "certree" or not is_slow:
             return
         today = datetime.date.today().isoformat()
         self.entries[self.key(request)] = asdict(replace(measurement, remembered=today))

@@ -34,6 +34,15 @@ class Table:
     y: NDArray[np.int64]
     source: str
     """Where the data come from and what the label is, in a few words."""
+    given_rewards: NDArray[np.float64] | None = None
+    """What each action earns each row, in a policy's table; the label is then the row's best action."""
+
+    @cached_property
+    def rewards(self) -> NDArray[np.float64]:
+        """Rewards, rows × actions. To name the right label earns 1, so that any table can teach a policy."""
+        if self.given_rewards is not None:
+            return self.given_rewards
+        return np.asarray(self.y[:, None] == np.arange(self.y.max() + 1), dtype=np.float64)
 
     @cached_property
     def n_thresholds(self) -> int:
@@ -46,6 +55,8 @@ class Table:
         content = hashlib.sha256(repr(self.X.shape).encode())
         content.update(np.ascontiguousarray(self.X).tobytes())
         content.update(np.ascontiguousarray(self.y).tobytes())
+        if self.given_rewards is not None:
+            content.update(np.ascontiguousarray(self.given_rewards).tobytes())
         return content.hexdigest()[:16]
 
     @property
@@ -108,12 +119,14 @@ def _load(name: str) -> Table:
     if name not in TABLES:
         raise ValueError(f"unknown table {name!r}; there are {', '.join(TABLES)}")
     X, y, source = TABLES[name]()
-    labels = np.unique(np.asarray(y), return_inverse=True)[1].astype(np.int64)
-    return Table(name, np.ascontiguousarray(X, dtype=np.float64), labels, source)
+    X, y = np.ascontiguousarray(X, dtype=np.float64), np.asarray(y)
+    if y.ndim == 2:
+        return Table(name, X, y.argmax(axis=1).astype(np.int64), source, given_rewards=y)
+    return Table(name, X, np.unique(y, return_inverse=True)[1].astype(np.int64), source)
 
 
 Columns = tuple[Any, Any, str]
-"""A matrix, labels of any kind, and the source in words."""
+"""A matrix, labels of any kind or rewards (rows × actions), and the source in words."""
 
 
 def _frame(file: str) -> Any:
@@ -208,6 +221,18 @@ def _two_valued(rows: int, columns: int, density: float, seed: int) -> Columns:
     return X, y, f"generated, columns of density {density}, planted tree with a quarter flipped, seed {seed}"
 
 
+def _policy(rows: int, columns: int, actions: int, values: int | None, signal: float, seed: int) -> Columns:
+    """Rewards of normal noise, each row and action its own; a planted tree of depth 2 names the action worth more."""
+    from certree.datasets import make_policy
+
+    made: Any = make_policy(rows, columns, n_actions=actions, depth=2, n_values=values, random_state=seed)
+    noise = np.random.default_rng([seed, 1]).normal(size=(rows, actions))
+    distinct = "continuous columns" if values is None else f"{values} values a column"
+    worth = f"a planted tree of depth 2 worth {signal:g}" if signal else "no signal at all"
+    source = f"generated, {distinct}, {actions} actions, rewards of standard normal noise and {worth}, seed {seed}"
+    return made.data, noise + signal * (np.arange(actions) == made.planted[:, None]), source
+
+
 TABLES: dict[str, Callable[[], Columns]] = {
     "compas": lambda: _raw("compas_gosdt.csv", "COMPAS; label two_year_recid"),
     "broward": lambda: _raw("broward.csv", "Broward county; label general_two_year"),
@@ -230,6 +255,15 @@ TABLES: dict[str, Callable[[], Columns]] = {
     "two-valued-0.3": lambda: _two_valued(2000, 80, 0.3, 6),
     "two-valued-0.4": lambda: _two_valued(2000, 80, 0.4, 7),
     "two-valued-0.5": lambda: _two_valued(2000, 80, 0.5, 8),
+    "policy-continuous-2": lambda: _policy(10_000, 30, 20, None, 2.0, 11),
+    "policy-continuous-0.5": lambda: _policy(10_000, 30, 20, None, 0.5, 12),
+    "policy-continuous-noise": lambda: _policy(10_000, 30, 20, None, 0.0, 13),
+    "policy-100k-2": lambda: _policy(100_000, 30, 20, 30, 2.0, 14),
+    "policy-100k-0.5": lambda: _policy(100_000, 30, 20, 30, 0.5, 15),
+    "policy-100k-noise": lambda: _policy(100_000, 30, 20, 30, 0.0, 16),
+    "policy-small-0.5": lambda: _policy(10_000, 10, 3, 10, 0.5, 17),
+    "policy-small-noise": lambda: _policy(10_000, 10, 3, 10, 0.0, 18),
+    "tiny-policy": lambda: _policy(200, 4, 3, 5, 1.0, 19),
     "tiny": lambda: _two_valued(60, 7, 0.5, 9),
     "tiny-continuous": lambda: _continuous(200, 4, 0.5, 10),
 }

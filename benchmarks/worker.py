@@ -49,7 +49,8 @@ def prepare(request: dict[str, Any]) -> Callable[[], Outcome]:
     contender = CONTENDERS[request["contender"]]
     table, tiny, options = load(request["table"]), load("tiny"), request["options"]
     weights = table.weights(request["weights"])
-    contender.fit(tiny, 2, 0.01, None if weights is None else tiny.weights(request["weights"]), None, **options)
+    tiny_weights = None if weights is None else tiny.weights(request["weights"])
+    contender.fit(tiny, 2, request["penalty"], tiny_weights, None, **options)
 
     def fit() -> Outcome:
         return contender.fit(table, request["depth"], request["penalty"], weights, request["time_limit"], **options)
