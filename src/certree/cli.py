@@ -26,7 +26,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 import certree
-from certree import certify, study
+from certree import certify, policy, study
 from certree.datasets import load_lalonde
 from certree.datasets.files import read_csv, select, to_labels
 from certree.datasets.named import DATA_SETTING, SOURCES
@@ -34,6 +34,7 @@ from certree.estimators import SparseTreeClassifier
 from certree.export import export_json, export_text, load, tree_of
 from certree.path import regularization_path
 from certree.plot import plot_tree
+from certree.policy import PolicyTree
 from certree.table import Array, Table
 from certree.tree import Tree
 
@@ -45,6 +46,11 @@ STATUS_WORDS = {
     "approximate": "the best tree of counts in place of weights; none is below the lower bound",
     "guessed": "as good as lower-bound guesses promise; no tree is below the lower bound",
     **dict.fromkeys(LIMIT_STATUSES, "the best tree so far; none is below the lower bound"),
+}
+POLICY_STATUS_WORDS = {
+    "optimal": "no such policy has a greater objective",
+    "approximate": "the best policy found within the budget; none is above the upper bound",
+    **dict.fromkeys(LIMIT_STATUSES, "the best policy so far; none is above the upper bound"),
 }
 
 
@@ -108,8 +114,17 @@ def make_parser() -> argparse.ArgumentParser:
 
     verify = commands.add_parser("verify", help="check a certificate against a table, without the engine")
     add_model(verify)
-    add_table(verify)
+    add_table(verify, may_have_rewards=True)
     verify.set_defaults(run=run_verify)
+
+    learn = commands.add_parser(
+        "policy",
+        help="find the optimal policy tree from rewards, or from a log of decisions",
+        description="The optimal policy tree of a table with a column of rewards for every action; or of a log of "
+        "decisions, whose doubly robust scores are the rewards and whose policy is evaluated on rows it has not seen.",
+    )
+    add_policy(learn)
+    learn.set_defaults(run=run_policy)
 
     path = commands.add_parser("path", help="all optimal trees of a table, over every penalty λ")
     add_table(path)
@@ -157,34 +172,83 @@ def add_study(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="JSON file that fit --out has written")
+    parser.add_argument("model", type=Path, help="JSON file that fit --out or policy --out has written")
 
 
-def add_table(parser: argparse.ArgumentParser) -> None:
+def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False) -> None:
     parser.add_argument("data", type=Path, help="CSV file with a header line")
-    parser.add_argument("--label", required=True, metavar="COLUMN", help="the column to predict")
+    target = parser.add_mutually_exclusive_group(required=True) if may_have_rewards else parser
+    target.add_argument("--label", required=not may_have_rewards, metavar="COLUMN", help="the column to predict")
+    if may_have_rewards:
+        add_rewards(parser, target)
     parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a row's mistake costs")
     add_separator(parser)
+
+
+def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
+    """The table of a policy."""
+    target.add_argument("--rewards", nargs="+", metavar="COLUMN", help="a column of rewards for each action")
+    parser.add_argument("--treatment", metavar="COLUMN", help="the column with the action that each row got")
+    parser.add_argument(
+        "--spends", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
+        help="what each action spends of a budget (default 0 for the first, 1 for every other)",
+    )  # fmt: skip
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    add_rewards(parser, parser)
+    parser.add_argument("--weight", metavar="COLUMN", help="with rewards: the column with the weight of each row")
+    add_separator(parser)
+    add_problem(parser, depth=2, is_policy=True)
+    parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty a leaf (default 0)")
+    parser.add_argument(
+        "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"
+    )
+    parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend")
+    parser.add_argument("--out", type=Path, metavar="MODEL", help="write policy and certificate to this JSON file")
+    log = parser.add_argument_group("a log of decisions")
+    log.add_argument("--outcome", metavar="COLUMN", help="the column with what came of it; needs --treatment")
+    log.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
+    log.add_argument(
+        "--propensity", nargs="+", type=read_amount, metavar="ACTION=CHANCE",
+        help="the known chances of an experiment (default: estimated)",
+    )  # fmt: skip
+    log.add_argument(
+        "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
+        help="what each action costs, in units of the outcome; taken off the rewards",
+    )  # fmt: skip
+    log.add_argument("--control", metavar="ACTION", help="the action that stands for treating nobody (default: first)")
+    log.add_argument(
+        "--group", metavar="COLUMN", help="rates and values by the groups in this column, which is not decided by"
+    )
+    log.add_argument("--folds", type=int, default=5, metavar="N", help="parts for cross-fitting (default 5)")
+    log.add_argument("--repeats", type=int, default=1, metavar="N", help="deals into folds (default 1)")
+    log.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
+    log.add_argument("--scores", type=Path, metavar="CSV", help="write the columns and rewards, which verify can read")
 
 
 def add_separator(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
 
 
-def add_problem(parser: argparse.ArgumentParser, *, has_guesses: bool = False) -> None:
+def add_problem(
+    parser: argparse.ArgumentParser, *, depth: int = 3, has_guesses: bool = False, is_policy: bool = False
+) -> None:
     """What may be asked of a search; a fit may have some of it guessed."""
     words = ("none", "guess") if has_guesses else ("none",)
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
-    parser.add_argument("--categorical", nargs="+", metavar="COLUMN", help="numeric columns to read as categories")
+    if not is_policy:
+        parser.add_argument("--categorical", nargs="+", metavar="COLUMN", help="numeric columns to read as categories")
+        parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")
     parser.add_argument(
         "--depth",
         type=partial(read_depth, words=words),
-        default=3,
-        help=f"depth limit, or {' or '.join(words)} (default 3)",
+        default=depth,
+        help=f"depth limit, or {' or '.join(words)} (default {depth})",
     )
     parser.add_argument("--max-leaves", type=int, metavar="N", help="limit on the number of leaves")
     parser.add_argument("--min-samples-leaf", type=int, default=1, metavar="N", help="rows a leaf must hold")
-    parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")
     words = ("all", "guess") if has_guesses else ("all",)
     parser.add_argument(
         "--thresholds", type=partial(read_thresholds, words=words), default="all", metavar="N",
@@ -234,6 +298,14 @@ def read_count(text: str, words: Sequence[str]) -> int | str:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor {' nor '.join(map(repr, words))}")
     return int(text)
+
+
+def read_amount(text: str) -> tuple[str, float]:
+    action, sign, amount = text.rpartition("=")
+    try:
+        return action, float(amount if sign and action else "?")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an action and a number, such as letter=0.5") from None
 
 
 def read_bytes(text: str) -> int:
@@ -298,20 +370,101 @@ def run_verify(options: argparse.Namespace) -> int:
     model = load_certified(options.model)
     tree, certificate = model.tree_, model.certificate_
     has_text_labels = all(isinstance(label, str) for label in tree.labels)
-    table = read_csv(
-        options.data,
-        separator=options.separator,
-        text_columns={*text_columns(tree), *([options.label] if has_text_labels else [])},
-    )
-    y, weights = read_labels(table, options), read_weights(table, options)
-    verdict = certify.check(certificate, tree, pick_columns(table, tree, options.data), y, weights)
+    named = {options.label, options.treatment} - {None} if has_text_labels else set()
+    table = read_csv(options.data, separator=options.separator, text_columns={*text_columns(tree), *named})
+    X, weights = pick_columns(table, tree, options.data), read_weights(table, options)
+    if isinstance(model, PolicyTree):
+        facts = read_policy_facts(table, tree, options)
+        verdict = certify.check(certificate, tree, X, sample_weight=weights, **facts)
+    else:
+        if options.label is None:
+            raise ValueError(f"{options.model} predicts labels: name their column with --label")
+        verdict = certify.check(certificate, tree, X, read_labels(table, options), weights)
     print(f"recomputed from {options.data}, without the engine:")
     print(f"  objective    {verdict.objective:.10g}  (certificate: {certificate['objective']:.10g})")
     print(f"  loss         {verdict.loss:.10g}  (certificate: {certificate['loss']:.10g})")
+    if isinstance(model, PolicyTree):
+        print("               a policy's loss is what it falls short of the best action of every row")
     for failure in verdict.failures:
         print(f"  wrong        {failure}")
     print("the certificate holds" if verdict.holds else "the certificate does not hold")
     return DONE if verdict.holds else FAILED
+
+
+def run_policy(options: argparse.Namespace) -> int:
+    is_log = options.outcome is not None
+    if (options.rewards is not None) == is_log or (is_log and options.treatment is None):
+        raise ValueError("name either the columns of --rewards, or --treatment and --outcome")
+    table = read_csv(options.data, separator=options.separator)
+    roles = {options.treatment, options.outcome, options.weight, options.group, *(options.rewards or [])} - {None}
+    for name in (*roles, *options.ignore):
+        find_column(table, name, options.data)
+    names = [name for name in table.names if name not in {*roles, *options.ignore}]
+    if not names:
+        raise ValueError(f"{options.data} has no column besides {', '.join(sorted({*roles, *options.ignore}))}")
+    model = PolicyTree(
+        regularization=options.regularization, min_samples_arm=options.min_samples_arm, budget=options.budget,
+        n_jobs=options.jobs, **read_settings(options),
+    )  # fmt: skip
+    with warnings_on_standard_error():
+        learn = learn_from_log if is_log else learn_from_rewards
+        found = learn(model, select(table, names), table, options)
+    if options.out is not None:
+        options.out.write_text(export_json(model), encoding="utf-8")
+    print_model(model.tree_, model.certificate_)
+    print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    if found is not None:
+        print_evaluation(found)
+    for path in (options.out, options.scores):
+        if path is not None:
+            print(f"\nwritten to {path}")
+    return LIMITED if model.status_ in LIMIT_STATUSES else DONE
+
+
+def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> None:
+    if options.scores is not None:
+        raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
+    model.fit(
+        X,
+        select(table, options.rewards),
+        read_weights(table, options),
+        treatment=None if options.treatment is None else read_labels(table, options, options.treatment),
+        costs=name_amounts("--spends", options.spends, options.rewards),
+    )
+
+
+def learn_from_log(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> policy.Evaluation:
+    if options.weight is not None:
+        raise ValueError("--weight goes with --rewards: scores of a log are learned without weights")
+    treatment = read_labels(table, options, options.treatment)
+    actions = np.unique(treatment).tolist()
+    settings: dict[str, Any] = {
+        "propensity": name_amounts("--propensity", options.propensity, actions),
+        "costs": name_amounts("--costs", options.costs, actions),
+        "maximize": not options.minimize,
+        "folds": options.folds,
+        "random_state": options.random_state,
+    }
+    outcome = find_column(table, options.outcome, options.data)
+    scores = policy.doubly_robust(X, treatment, outcome, **settings)
+    spends = name_amounts("--spends", options.spends, actions)
+    model.fit(X, scores, treatment=treatment, costs=spends)
+    if options.scores is not None:
+        header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
+        columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
+        write_csv(options.scores, header, zip(*(column.tolist() for column in columns), strict=True))
+    print(scores.summary(), end="\n\n")
+    return policy.evaluate(
+        model,
+        X,
+        treatment,
+        outcome,
+        **settings,
+        repeats=options.repeats,
+        control=None if options.control is None else find_action("--control", options.control, actions),
+        group=None if options.group is None else find_column(table, options.group, options.data),
+        fit_params={} if spends is None else {"costs": spends},
+    )
 
 
 def run_path(options: argparse.Namespace) -> int:
@@ -394,11 +547,47 @@ def read_effects(path: Path, column: str | None) -> Array:
 # Models and tables in -----------------------------------------------------------------------------------------------
 
 
-def load_certified(path: Path) -> SparseTreeClassifier:
+def load_certified(path: Path) -> SparseTreeClassifier | PolicyTree:
     model = load(path)
-    if not isinstance(model, SparseTreeClassifier):
+    if not isinstance(model, (SparseTreeClassifier, PolicyTree)):
         raise ValueError(f"{path} holds a bare tree, without a certificate")
     return model
+
+
+def read_policy_facts(table: Table, tree: Tree, options: argparse.Namespace) -> dict[str, Any]:
+    """What `certify.check` compares a policy with: the rewards, and the arms and spends where there are any."""
+    if options.rewards is None:
+        raise ValueError(f"{options.model} is a policy: name a column of rewards for each action with --rewards")
+    actions = [str(label) for label in tree.labels]
+    # Columns that are called as the actions may come in any order.
+    names = actions if set(options.rewards) == set(actions) else options.rewards
+    if len(names) != len(actions):
+        raise ValueError(f"--rewards names {len(names)} columns; the policy's actions are {', '.join(actions)}")
+    arms = None
+    if options.treatment is not None:
+        own = read_labels(table, options, options.treatment).tolist()
+        arms = np.array([tree.labels.index(find_action("--treatment", arm, tree.labels)) for arm in own])
+    rewards = [find_column(table, name, options.data) for name in names]
+    return {
+        "rewards": np.column_stack(rewards),
+        "arms": arms,
+        "costs": name_amounts("--spends", options.spends, tree.labels),
+    }
+
+
+def name_amounts(
+    flag: str, amounts: Sequence[tuple[str, float]] | None, actions: Sequence[Any]
+) -> dict[Any, float] | None:
+    """Amounts by action, as they were given on the command line."""
+    return None if amounts is None else {find_action(flag, name, actions): amount for name, amount in amounts}
+
+
+def find_action(flag: str, name: Any, actions: Sequence[Any]) -> Any:
+    """The action of that name: on a command line 1 is written as "1"."""
+    for action in actions:
+        if str(action) == str(name):
+            return action
+    raise ValueError(f"{flag} names {str(name)!r}, which is none of the actions {', '.join(map(str, actions))}")
 
 
 def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | None]:
@@ -416,18 +605,20 @@ def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | Non
 
 
 def read_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What a fit and a path have in common, by its name in the public interface."""
-    return {
+    """What all searches have in common, by its name in the public interface, and what a policy's lacks."""
+    settings = {
         "max_depth": options.depth,
         "max_leaves": options.max_leaves,
         "min_samples_leaf": options.min_samples_leaf,
-        "min_weight_leaf": options.min_weight_leaf,
         "thresholds": options.thresholds,
-        "categorical_features": "auto" if options.categorical is None else options.categorical,
         "time_limit": options.time_limit,
         "memory_limit": options.memory_limit,
         "verbose": int(options.progress),
     }
+    if options.command != "policy":
+        settings["min_weight_leaf"] = options.min_weight_leaf
+        settings["categorical_features"] = "auto" if options.categorical is None else options.categorical
+    return settings
 
 
 def read_reference(options: argparse.Namespace) -> str | Array | None:
@@ -494,20 +685,42 @@ def describe_certificate(certificate: Mapping[str, Any]) -> list[str]:
         limits.append(f"at least {constraints['min_samples_leaf']} rows a leaf")
     if constraints["min_weight_leaf"] > 0:
         limits.append(f"at least {constraints['min_weight_leaf']:g} of weight a leaf")
-    status = f"{certificate['status'].replace('_', ' ')}: {STATUS_WORDS[certificate['status']]}"
+    if constraints["min_samples_arm"] > 0:
+        limits.append(f"at least {constraints['min_samples_arm']} rows of every arm a leaf")
+    words = POLICY_STATUS_WORDS if "policy" in certificate else STATUS_WORDS
+    status = f"{certificate['status'].replace('_', ' ')}: {words[certificate['status']]}"
     leaves = f"{certificate['leaves']} {'leaf' if certificate['leaves'] == 1 else 'leaves'}"
     penalty = f"{certificate['regularization']:g} × {leaves}"
     rounding = f"gap {certificate['gap']:.3g}, rounding at most {certificate['rounding']:.1e}"
     entries = {
         "status": status,
         "trees": ", ".join(limits),
-        "objective": f"{certificate['objective']:.10g} = loss {certificate['loss']:.10g} + {penalty}",
-        "lower bound": f"{certificate['lower_bound']:.10g}, {rounding}",
+        **(
+            describe_value(certificate, penalty, rounding)
+            if "policy" in certificate
+            else {
+                "objective": f"{certificate['objective']:.10g} = loss {certificate['loss']:.10g} + {penalty}",
+                "lower bound": f"{certificate['lower_bound']:.10g}, {rounding}",
+            }
+        ),
         "rows": f"{sizes['rows']} of weight {certificate['weight']:.10g}; {sizes['merged_rows']} after merging",
         "columns": f"{sizes['columns']} with {sizes['distinct_tests']} distinct tests",
         **describe_guarantees(certificate),
     }
     return ["certificate", *(line for name, text in entries.items() for line in describe_entry(name, text))]
+
+
+def describe_value(certificate: Mapping[str, Any], penalty: str, rounding: str) -> dict[str, str]:
+    """What a policy is worth on the rows that it was fitted on, for people."""
+    own, spent = certificate["policy"], certificate.get("budget")
+    entries = {
+        "objective": f"{own['objective']:.10g} = mean reward {own['value']:.10g} − {penalty}",
+        "upper bound": f"{own['upper_bound']:.10g}, {rounding}",
+    }
+    if spent is not None:
+        largest = "any" if spent["largest"] is None else f"at most {spent['largest']:g}"
+        entries["budget"] = f"spends {spent['spend']:.6g} a row, {largest}; price {spent['price']:.6g}"
+    return entries
 
 
 def describe_entry(name: str, text: str) -> list[str]:
@@ -559,6 +772,22 @@ def describe_weighing(own: Mapping[str, Any], is_proved: bool) -> str:
     return f"{how}: no tree's objective moves by more than the total variation, {variation:.4g}{so}; {more}"
 
 
+def print_evaluation(found: policy.Evaluation) -> None:
+    print("\non rows that it has not seen")
+    for line in found.summary().splitlines():
+        print("\n".join(wrap(line, 110, initial_indent="  ", subsequent_indent="    ")))
+    print("\nleaves of the policies learned without a fold")
+    for leaf in found.leaves:
+        print(f"  {leaf.leaf}: {leaf.action}")
+        rewards = ", ".join(f"{action} {reward}" for action, reward in leaf.rewards.items())
+        print(f"    {leaf.rows:,} rows ({100 * leaf.share:.1f}%) in {leaf.folds} of {found.folds} folds: {rewards}")
+    if found.groups:
+        print("\ngroups")
+    for group in found.groups:
+        rates = ", ".join(f"{action} to {100 * rate:.1f}%" for action, rate in group.rates.items())
+        print(f"  {group.group}: {group.rows:,} rows; {rates}; mean reward {group.value}")
+
+
 def print_path(rows: Sequence[Mapping[str, Any]]) -> None:
     print("  leaves  depth      loss  penalty λ")
     for row in rows:
@@ -573,7 +802,8 @@ def check_destinations(options: argparse.Namespace) -> None:
     folder = getattr(options, "output", None)
     if folder is not None and folder.exists() and not folder.is_dir():
         raise ValueError(f"cannot write into {folder}: it is not a directory")
-    for path in (getattr(options, "out", None), getattr(options, "plot", None)):
+    for name in ("out", "plot", "scores"):
+        path = getattr(options, name, None)
         if path is not None and not path.absolute().parent.is_dir():
             raise ValueError(f"cannot write {path}: {path.absolute().parent} is not a directory")
 

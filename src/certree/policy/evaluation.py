@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from certree.policy.log import Log, check_count, find_action, read_log
@@ -304,7 +304,7 @@ def _judge_once(
         rows = np.flatnonzero(~np.isin(fold, left_out))
         models, part = np.ix_(np.array(left_out), rows), log.take(rows)
         scores = make_scores(part, "doubly robust", expected[models].mean(axis=0), propensity[models].mean(axis=0))
-        return _learn(policy, part, scores, _check_method_params(log.X, fit_params, rows))
+        return _learn(policy, part, scores, _check_method_params(log.treatment, fit_params, rows))
 
     action = np.empty(log.n_rows, dtype=np.int64)
     leaf = np.empty(log.n_rows, dtype=object)
@@ -312,7 +312,7 @@ def _judge_once(
     for k in range(n_folds):
         policies.append(learn(k))
         held = np.flatnonzero(fold == k)
-        at = _safe_indexing(log.X, held)
+        at = log.take(held).X
         action[held] = _choose(policies[k], at, log.actions)
         leaf[held] = _name_leaves(policies[k], at, action[held], log.actions)
 
@@ -321,7 +321,7 @@ def _judge_once(
         return _Trial(rewards, action, shift, fold, leaf, (policy,), n_folds)
     for j, k in combinations(range(n_folds), 2):
         held = np.flatnonzero((fold == j) | (fold == k))
-        other = _choose(learn(j, k), _safe_indexing(log.X, held), log.actions)
+        other = _choose(learn(j, k), log.take(held).X, log.actions)
         shift[held, np.where(fold[held] == j, k, j)] = rewards[held, action[held]] - rewards[held, other]
     return _Trial(rewards, action, shift, fold, leaf, tuple(policies), n_folds)
 

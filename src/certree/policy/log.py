@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from certree.table import read_table
+from certree.features import take_rows
+from certree.table import Table, read_table
 from certree.tree import Value, plain_value
 from certree.weights import number_columns
 
@@ -59,7 +60,7 @@ class Log:
         """Some rows alone, by number."""
         return replace(
             self,
-            X=_safe_indexing(self.X, rows),
+            X=take_rows(self.X, rows) if isinstance(self.X, Table) else _safe_indexing(self.X, rows),
             numbers=self.numbers[rows],
             treatment=self.treatment[rows],
             outcome=self.outcome[rows],
@@ -134,6 +135,8 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
     names: tuple[Value, ...] | None = None
     if hasattr(rewards, "actions") and hasattr(rewards, "rewards"):
         names, rewards = tuple(rewards.actions), rewards.rewards
+    elif isinstance(rewards, Table):
+        names, rewards = rewards.names, np.column_stack(rewards.columns)
     elif hasattr(rewards, "columns"):
         names = tuple(plain_value(name) for name in rewards.columns)
         _check_names(names)
