@@ -33,10 +33,19 @@ GUESS_SECONDS = 120.0
 
 def peak_megabytes() -> float:
     """The most memory this process ever held. Not getrusage: that figure survives exec, so it may be the parent's."""
+    return _status_megabytes("VmHWM")
+
+
+def held_megabytes() -> float:
+    """The memory this process holds now, which making a table may have left well below its peak."""
+    return _status_megabytes("VmRSS")
+
+
+def _status_megabytes(field: str) -> float:
     status = Path("/proc/self/status")
     if status.is_file():
         for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(f"{field}:"):
                 return int(line.split()[1]) / 1024
     import resource
 
@@ -80,7 +89,7 @@ def is_settled(outcomes: list[Outcome], least: int = 1) -> bool:
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Carries out a request of `measure.Request`."""
     fit = prepare(request)
-    before_megabytes = peak_megabytes()
+    before = {"before_megabytes": peak_megabytes(), "held_megabytes": held_megabytes()}
 
     interrupted_at: list[float] = []
     if request["interrupt_after"] is not None:
@@ -100,7 +109,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         outcomes.append(fit())
     end_process_after(None)
     answer = summarise(outcomes)
-    answer["notes"] |= {"peak_megabytes": peak_megabytes(), "before_megabytes": before_megabytes}
+    answer["notes"] |= before | {"peak_megabytes": peak_megabytes()}
     if interrupted_at:
         answer["notes"]["interrupt_seconds"] = started_at + outcomes[0].seconds - interrupted_at[0]
     return answer

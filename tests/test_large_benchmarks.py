@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Callable
@@ -24,7 +25,7 @@ Answer = Callable[[Cell, str], Measurement]
 
 
 def measured(seconds: float, objective: float = 0.5, status: str = "optimal") -> Measurement:
-    notes = {"value": 1.5, "peak_megabytes": 300.0, "before_megabytes": 180.0}
+    notes = {"value": 1.5, "peak_megabytes": 300.0, "before_megabytes": 250.0, "held_megabytes": 180.0}
     return Measurement(seconds, status, objective, 4, notes=notes)
 
 
@@ -165,4 +166,5 @@ def test_the_command_runs_the_suite(
     assert "met: every policy certified, with one thread and with two: 2 of 2" in capsys.readouterr().out
     page = (tmp_path / "large.md").read_text()
     assert "| tiny-policy | 16 | 3 |" in page
-    assert "MB (" in page
+    notes = json.loads((tmp_path / "large.json").read_text())["cells"][0]["measurements"][ONE]["notes"]
+    assert 0 < notes["held_megabytes"] <= notes["peak_megabytes"]
