@@ -313,7 +313,7 @@ struct Known {
     std::int32_t test = 0;
     Amount left = 0;
     Amount right = 0;
-    bool is_settled = false;  // its exact cost is known, or it is that of a test that is none
+    bool is_settled = false;  // left + right is its exact cost
 };
 
 // One call.
@@ -338,6 +338,7 @@ private:
     Known look_at(const LocalAxis& axis, std::int32_t test, Walker& walker);
     Amount to_value(std::int32_t leaf, std::int32_t stump) const;
     Amount judge(const LocalAxis& axis, std::int32_t test, const SideBest best[2]);
+    void settle_open(std::size_t most_left);
     void settle(std::size_t axis, Known& known);
     NodePtr make_side(const RowSet& rows, std::int32_t test) const;
     void offer(Amount value, const NodePtr& tree);
@@ -504,7 +505,31 @@ void Hunt::offer(Amount value, const NodePtr& tree) {
     }
 }
 
-// What rounding left open: the root test's sides in 64 bits.
+// What rounding left open, most promising first: what it settles spares others. So few as `most_left` may wait.
+void Hunt::settle_open(std::size_t most_left) {
+    std::vector<std::pair<Amount, std::pair<std::size_t, Known*>>> open;
+    for (std::size_t a = 0; a < known_.size(); ++a) {
+        for (Known& known : known_[a]) {
+            if (!known.is_settled && known.left + known.right < cap_.load()) {
+                open.push_back({known.left + known.right, {a, &known}});
+            }
+        }
+    }
+    if (open.size() <= most_left) {
+        return;
+    }
+    std::sort(open.begin(), open.end());
+    for (const auto& [bound, where] : open) {
+        if (control_.should_stop()) {
+            return;
+        }
+        if (bound < cap_.load()) {
+            settle(where.first, *where.second);
+        }
+    }
+}
+
+// The root test's sides in 64 bits.
 void Hunt::settle(std::size_t a, Known& known) {
     const LocalAxis& axis = tables_.local.axes[a];
     const Split split = split_rows(instance_, set_, axis, known.test);
@@ -518,11 +543,11 @@ void Hunt::settle(std::size_t a, Known& known) {
             exact_.solve(rows, local, 1, sides[side], control_);
         }
     }
+    known = {known.test, sides[0].value[0], sides[1].value[0], true};
     if (axis.is_reversed) {
         std::swap(sides[0], sides[1]);
     }
-    known.is_settled = true;
-    const Amount value = sides[0].value[0] + sides[1].value[0];
+    const Amount value = known.left + known.right;
     if (value < cap_.load(std::memory_order_relaxed)) {
         const auto number = static_cast<std::size_t>(axis.first_test + known.test);
         offer(value, make_split(axis.axis, tables_.local.test_code[number], sides[0].tree[0], sides[1].tree[0]));
@@ -560,24 +585,9 @@ void Hunt::run(int n_threads) {
         for (std::thread& thread : threads) {
             thread.join();
         }
-    }
-    // Most promising first: what it settles spares others.
-    std::vector<std::pair<Amount, std::pair<std::size_t, Known*>>> open;
-    for (std::size_t a = 0; a < n_axes; ++a) {
-        for (Known& known : known_[a]) {
-            if (!known.is_settled && known.left + known.right < cap_.load()) {
-                open.push_back({known.left + known.right, {a, &known}});
-            }
-        }
-    }
-    std::sort(open.begin(), open.end());
-    for (const auto& [bound, where] : open) {
-        if (control_.should_stop()) {
-            return;
-        }
-        if (bound < cap_.load()) {
-            settle(where.first, *where.second);
-        }
+        // Where one huge cost rounds all others away, only exact sides tell intervals apart.
+        constexpr std::size_t few = 8;
+        settle_open(is_done ? 0 : few);
     }
     if (!control_.should_stop()) {
         outcome_.lower = std::max(outcome_.lower, cap_.load());
