@@ -609,12 +609,14 @@ bool ManyLabels::fits(const Local& local) const {
     const std::size_t n_axes = local.axes.size();
     const auto most = static_cast<std::size_t>(most_groups_for(n_axes, width, false));
     std::size_t n_groups = 0;
+    std::size_t n_all_codes = 0;
     for (const LocalAxis& axis : local.axes) {
         const auto n_codes = static_cast<std::size_t>(axis.n_codes);
+        n_all_codes += n_codes;
         n_groups += axis.is_categorical ? n_codes : std::min(n_codes, most);
     }
     const std::size_t rows = static_cast<std::size_t>(local.n_rows) * (width + 2 * n_axes);
-    return (rows + 2 * n_groups * (width + 4)) * sizeof(std::int32_t) <= table_bytes_;
+    return (rows + 2 * n_all_codes + 2 * n_groups * (width + 4)) * sizeof(std::int32_t) <= table_bytes_;
 }
 
 void ManyLabels::solve(const RowSet& set, const Local& local, Amount budget, int n_threads, Outcome& outcome) const {

@@ -496,6 +496,35 @@ TEST(search_in_little_memory) {
     check_between(table, optimum_of(table, enumerator, options), options, none);
 }
 
+TEST(search_many_labels_in_little_memory) {
+    // Over rows that are all distinct: costs by label, and by axis each row's group and place in the order, each code's
+    // group and start.
+    Random random(37);
+    Recipe recipe;
+    recipe.n_rows = 20000;
+    recipe.n_labels = 3;
+    recipe.is_classification = false;
+    recipe.sizes = {20000, 20000, 20000};
+    recipe.categorical = {0, 0, 0};
+    Table table = make_table(random, recipe);
+    for (std::size_t i = 0; i < table.codes.size(); ++i) {
+        table.codes[i] = static_cast<std::int32_t>((i * 37 + i / 20000) % 20000);
+    }
+    Options options;
+    options.constraints.max_depth = 2;
+    const Run run(table, options);
+    const RowSet root = all_rows(run.instance);
+    const Local local(run.instance, root);
+    const AnyLabels exact(run.instance, run.constraints);
+    std::size_t numbers = root.rows.size() * Kernels::lanes;
+    for (const LocalAxis& axis : local.axes) {
+        numbers += 2 * root.rows.size() + 2 * static_cast<std::size_t>(axis.n_codes);
+    }
+    const std::size_t bytes = numbers * sizeof(std::int32_t);
+    CHECK(!ManyLabels(run.instance, exact, run.control, bytes).fits(local));
+    CHECK(ManyLabels(run.instance, exact, run.control, 2 * bytes).fits(local));
+}
+
 TEST(search_guesses_keep_their_guarantee) {
     // A tree found with guesses costs no more than any tree does when it also pays for the reference's errors.
     Random random(30);
