@@ -112,6 +112,9 @@ struct Kernels {
     void (*least_costs)(const std::int32_t* cells, const std::int32_t* all, std::int32_t n, std::int32_t width,
                         bool is_running, const std::int32_t* left, const std::int32_t* right, std::int32_t* least);
 
+    // The smallest sum of results 0 and 1, and of results 2 and 3, of a group.
+    void (*least_sums)(const std::int32_t* least, std::int32_t n, std::int32_t sums[2]);
+
     // Rows join `run` in the order of their codes. Wherever the code changes, least(run) + least(whole − run) is what a
     // cut costs there; `best` and its code `at` change where a cut costs less.
     void (*cut_rows)(const std::int32_t* costs, std::int32_t width, const std::int32_t* rows, std::int32_t n,

@@ -317,8 +317,9 @@ void cut_rows(const std::int32_t* costs, std::int32_t width, const std::int32_t*
 }  // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants,  halves,    difference, add_rows, add_short_rows, add_steps,   meet,
-                                 own_before, own_after, walk,       coarse,   add_costs,      least_costs, cut_rows};
+    static const Kernels kernels{quadrants, halves,    difference,  add_rows,   add_short_rows,
+                                 add_steps, meet,      own_before,  own_after,  walk,
+                                 coarse,    add_costs, least_costs, least_sums, cut_rows};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

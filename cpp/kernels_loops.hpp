@@ -162,3 +162,14 @@ void coarse(std::int32_t n, const std::int32_t* __restrict positive, const std::
     }
     stumps = least;
 }
+
+void least_sums(const std::int32_t* __restrict least, std::int32_t n, std::int32_t sums[2]) {
+    std::int32_t left = std::numeric_limits<std::int32_t>::max();
+    std::int32_t right = left;
+    for (std::int32_t g = 0; g < n; ++g) {
+        left = std::min(left, least[4 * g] + least[4 * g + 1]);
+        right = std::min(right, least[4 * g + 2] + least[4 * g + 3]);
+    }
+    sums[0] = left;
+    sums[1] = right;
+}

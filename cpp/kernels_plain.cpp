@@ -126,6 +126,7 @@ const Kernels& plain_kernels() {
                                  coarse,
                                  add_costs,
                                  least_costs,
+                                 least_sums,
                                  cut_rows};
     return kernels;
 }

@@ -69,7 +69,7 @@ std::size_t LineBuilder::scratch_size() const {
     for (const LocalAxis& axis : local_.axes) {
         most_codes = std::max(most_codes, axis.n_codes);
     }
-    return static_cast<std::size_t>(most_codes) + 1;
+    return 2 * (static_cast<std::size_t>(most_codes) + 1);
 }
 
 void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout,
@@ -87,17 +87,19 @@ void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t 
         const LocalAxis& axis = local_.axes[c];
         if (is_many && (!has_steps_ || static_cast<std::int64_t>(n) * (axis.n_tests / 12 + 3) >
                                            static_cast<std::int64_t>(n) + 2 * axis.n_tests)) {
+            // Two sums a code in turn: where most rows share one, each addition would wait for the one before.
             for (std::size_t k = 0; k < n; ++k) {
-                scratch[axis.codes[rows[k]]] += amounts_[static_cast<std::size_t>(rows[k])];
+                scratch[2 * static_cast<std::size_t>(axis.codes[rows[k]]) + (k & 1)] +=
+                    amounts_[static_cast<std::size_t>(rows[k])];
             }
             std::int32_t sum = 0;
             std::int32_t* at = line + offset;
             for (std::int32_t t = 0; t < axis.n_tests; ++t) {
-                sum += scratch[t];
-                scratch[t] = 0;
+                sum += scratch[2 * t] + scratch[2 * t + 1];
+                scratch[2 * t] = scratch[2 * t + 1] = 0;
                 at[t] += sum;
             }
-            scratch[axis.n_tests] = 0;
+            scratch[2 * axis.n_tests] = scratch[2 * axis.n_tests + 1] = 0;
         } else {
             kernels_.add_steps(line + offset, axis.n_tests, axis.codes, amounts_.data(), rows, n);
         }
@@ -122,35 +124,36 @@ void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t 
     }
 }
 
+// Without branches on codes, which no processor can foresee: rows of the last code are placed too, then cut off.
 ActiveRows::ActiveRows(const Local& local) : axes(local.axes.size()) {
+    std::vector<std::int32_t> next;
     for (std::size_t a = 0; a < axes.size(); ++a) {
         const LocalAxis& axis = local.axes[a];
-        if (axis.n_tests == 1) {
-            axes[a].rows.reserve(static_cast<std::size_t>(local.n_rows));
-            for (std::int32_t i = 0; i < local.n_rows; ++i) {
-                if (axis.codes[i] == 0) {
-                    axes[a].rows.push_back(i);
-                }
-            }
-            axes[a].start = {0, static_cast<std::int32_t>(axes[a].rows.size())};
-            continue;
-        }
         std::vector<std::int32_t>& start = axes[a].start;
-        start.assign(static_cast<std::size_t>(axis.n_tests) + 2, 0);
-        for (std::int32_t i = 0; i < local.n_rows; ++i) {
-            ++start[static_cast<std::size_t>(axis.codes[i]) + 1];
-        }
-        start.pop_back();
-        for (std::size_t c = 1; c < start.size(); ++c) {
-            start[c] += start[c - 1];
-        }
-        axes[a].rows.resize(static_cast<std::size_t>(start.back()));
-        std::vector<std::int32_t> next(start.begin(), start.end() - 1);
-        for (std::int32_t i = 0; i < local.n_rows; ++i) {
-            if (axis.codes[i] < axis.n_tests) {
-                axes[a].rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
+        std::vector<std::int32_t>& rows = axes[a].rows;
+        rows.resize(static_cast<std::size_t>(local.n_rows));
+        if (axis.n_tests == 1) {
+            std::int32_t n_active = 0;
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                rows[static_cast<std::size_t>(n_active)] = i;
+                n_active += axis.codes[i] == 0 ? 1 : 0;
+            }
+            start = {0, n_active};
+        } else {
+            start.assign(static_cast<std::size_t>(axis.n_tests) + 2, 0);
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                ++start[static_cast<std::size_t>(axis.codes[i]) + 1];
+            }
+            start.pop_back();
+            for (std::size_t c = 1; c < start.size(); ++c) {
+                start[c] += start[c - 1];
+            }
+            next = start;
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
             }
         }
+        rows.resize(static_cast<std::size_t>(start.back()));
     }
 }
 

@@ -232,17 +232,19 @@ void Walker::look(SideBest best[2]) {
         tables_.kernels.least_costs(
             cells_.data() + tables_.first_group[c] * width, tables_.all.data() + tables_.first_group[c] * width,
             groups.size(), static_cast<std::int32_t>(width), !axis.is_categorical, left_.data(), right_.data(), least);
-        for (std::int32_t g = 0; g < groups.size(); ++g) {
-            const std::int32_t code = groups.end[static_cast<std::size_t>(g)];
-            if (code >= axis.n_tests) {
-                break;
-            }
-            for (int side = 0; side < 2; ++side) {
-                const std::int32_t cost = least[4 * g + 2 * side] + least[4 * g + 2 * side + 1];
-                if (cost < best[side].stump) {
-                    best[side].stump = cost;
-                    best[side].test = axis.first_test + code;
+        // Cuts: behind every group but the last of an ordered axis, at every category that has a test.
+        const std::int32_t n_cuts = axis.is_categorical ? axis.n_tests : groups.size() - 1;
+        std::int32_t sums[2];
+        tables_.kernels.least_sums(least, n_cuts, sums);
+        for (int side = 0; side < 2; ++side) {
+            if (sums[side] < best[side].stump) {
+                const std::int32_t* pair = least + 2 * side;
+                while (pair[0] + pair[1] != sums[side]) {
+                    pair += 4;
                 }
+                const auto group = static_cast<std::size_t>((pair - least) / 4);
+                best[side].stump = sums[side];
+                best[side].test = axis.first_test + groups.end[group];
             }
         }
     }
@@ -370,7 +372,7 @@ std::vector<std::int32_t> Hunt::plan(std::size_t a) const {
         // Where passing over the rows costs more than looking, it is worth looking at more tests on the way.
         const double n_axes = static_cast<double>(tables_.local.axes.size());
         const double looks_a_pass = tables_.local.n_rows * n_axes / (8.0 * static_cast<double>(tables_.n_groups));
-        const std::int32_t n_first = static_cast<std::int32_t>(std::clamp(looks_a_pass, 16.0, 1e6));
+        const std::int32_t n_first = static_cast<std::int32_t>(std::clamp(looks_a_pass, 8.0, 1e6));
         for (std::int32_t part = 1; part < n_first; ++part) {
             const auto rows = static_cast<std::int32_t>(std::int64_t{tables_.local.n_rows} * part / n_first);
             // The test that has at least so many rows on its left.

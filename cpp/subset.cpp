@@ -4,9 +4,8 @@
 
 namespace certree {
 
-void RowSet::add(const Instance& instance, std::int32_t row) {
+void RowSet::sum(const Instance& instance, std::int32_t row) {
     const auto r = static_cast<std::size_t>(row);
-    rows.push_back(row);
     key += instance.row_key[r];
     worst += instance.worst[r];
     if (!instance.balance.empty()) {
@@ -24,7 +23,8 @@ RowSet all_rows(const Instance& instance) {
     RowSet set;
     set.rows.reserve(static_cast<std::size_t>(instance.n_rows));
     for (std::int32_t r = 0; r < instance.n_rows; ++r) {
-        set.add(instance, r);
+        set.rows.push_back(r);
+        set.sum(instance, r);
     }
     return set;
 }
@@ -124,26 +124,50 @@ Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<s
     }
 }
 
-Split split_rows(const Instance& instance, const RowSet& set, const LocalAxis& axis, std::int32_t test) {
-    Split split;
-    split.left.rows.reserve(set.rows.size());
-    split.right.rows.reserve(set.rows.size());
-    for (std::size_t i = 0; i < set.rows.size(); ++i) {
-        (axis.holds(axis.codes[i], test) ? split.left : split.right).add(instance, set.rows[i]);
+namespace {
+
+// The rows are dealt without branches, which no processor could foresee. Only the smaller side is summed: the rest of
+// the whole is the other's.
+template <class Holds>
+Split deal_rows(const Instance& instance, const RowSet& set, Holds holds) {
+    const std::size_t n = set.rows.size();
+    std::vector<std::int32_t> sides[2] = {std::vector<std::int32_t>(n), std::vector<std::int32_t>(n)};
+    std::size_t n_left = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        sides[0][n_left] = set.rows[i];
+        sides[1][i - n_left] = set.rows[i];
+        n_left += holds(i) ? 1 : 0;
     }
+    sides[0].resize(n_left);
+    sides[1].resize(n - n_left);
+    Split split;
+    RowSet& small = 2 * n_left <= n ? split.left : split.right;
+    RowSet& large = 2 * n_left <= n ? split.right : split.left;
+    small.rows = std::move(sides[2 * n_left <= n ? 0 : 1]);
+    large.rows = std::move(sides[2 * n_left <= n ? 1 : 0]);
+    for (const std::int32_t row : small.rows) {
+        small.sum(instance, row);
+    }
+    large.key = set.key - small.key;
+    large.worst = set.worst - small.worst;
+    large.balance = set.balance - small.balance;
+    large.reference = set.reference - small.reference;
+    large.count = set.count - small.count;
     return split;
 }
 
+}  // namespace
+
+Split split_rows(const Instance& instance, const RowSet& set, const LocalAxis& axis, std::int32_t test) {
+    return deal_rows(instance, set, [&](std::size_t i) { return axis.holds(axis.codes[i], test); });
+}
+
 Split split_rows(const Instance& instance, const RowSet& set, std::int32_t axis, std::int32_t code) {
-    Split split;
-    split.left.rows.reserve(set.rows.size());
-    split.right.rows.reserve(set.rows.size());
     const Axis& full = instance.axes[static_cast<std::size_t>(axis)];
-    for (const std::int32_t row : set.rows) {
-        const std::int32_t c = full.codes[static_cast<std::size_t>(row)];
-        ((full.is_categorical ? c == code : c <= code) ? split.left : split.right).add(instance, row);
-    }
-    return split;
+    return deal_rows(instance, set, [&](std::size_t i) {
+        const std::int32_t c = full.codes[static_cast<std::size_t>(set.rows[i])];
+        return full.is_categorical ? c == code : c <= code;
+    });
 }
 
 std::size_t count_nodes(const Node& node) {

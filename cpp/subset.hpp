@@ -16,7 +16,7 @@ struct RowSet {
     Amount reference = 0;  // cost of the reference's predictions
     std::int64_t count = 0;
 
-    void add(const Instance& instance, std::int32_t row);
+    void sum(const Instance& instance, std::int32_t row);  // its amounts join
 };
 
 RowSet all_rows(const Instance& instance);

@@ -12,7 +12,7 @@ namespace certree::test {
 
 namespace {
 
-static_assert(sizeof(Kernels) == 14 * sizeof(void (*)()), "a new kernel wants a test in this file");
+static_assert(sizeof(Kernels) == 15 * sizeof(void (*)()), "a new kernel wants a test in this file");
 
 using Line = std::vector<std::int32_t>;
 
@@ -630,7 +630,7 @@ TEST(kernel_least_costs) {
         return;
     }
     struct Data {
-        Line cells, all, left, right, least;
+        Line cells, all, left, right, least, sums;
         bool operator==(const Data&) const = default;
     };
     Random random(20);
@@ -643,8 +643,12 @@ TEST(kernel_least_costs) {
                 const Line costs = draw_costs(random, 2 * n, width, spread);
                 const auto half = static_cast<std::ptrdiff_t>(n) * width;
                 const auto size = static_cast<std::size_t>(width);
-                Data data{Line(costs.begin(), costs.begin() + half), Line(costs.begin(), costs.begin() + half),
-                          Line(size, 0), Line(size, 0), Line(static_cast<std::size_t>(4 * n + 5), 77)};
+                Data data{Line(costs.begin(), costs.begin() + half),
+                          Line(costs.begin(), costs.begin() + half),
+                          Line(size, 0),
+                          Line(size, 0),
+                          Line(static_cast<std::size_t>(4 * n + 5), 77),
+                          Line(2, 0)};
                 for (std::size_t at = 0; at < data.all.size(); ++at) {
                     const std::int32_t other = costs[at + data.all.size()];
                     data.left[at % size] += data.cells[at];
@@ -654,6 +658,7 @@ TEST(kernel_least_costs) {
                 compare(data, [&](const Kernels& kernels, Data& d) {
                     kernels.least_costs(d.cells.data(), d.all.data(), n, width, is_running, d.left.data(),
                                         d.right.data(), d.least.data());
+                    kernels.least_sums(d.least.data(), n, d.sums.data());
                 });
             }
         }
