@@ -93,7 +93,6 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
     interrupted_at: list[float] = []
     if request["interrupt_after"] is not None:
-
         # A shell starts what runs in the background with Ctrl-C ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
