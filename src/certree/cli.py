@@ -164,7 +164,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=own.random_state, metavar="N")
     parser.add_argument("--depths", type=int, nargs="+", default=[2, 3, 4, 5], metavar="D", help="(default 2 3 4 5)")
     parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
-    parser.add_argument("--time-limit", type=float, default=4.0, metavar="SECONDS", help="for each tree (default 4)")
+    parser.add_argument("--time-limit", type=float, default=8.0, metavar="SECONDS", help="for each tree (default 8)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default all)")
     parser.add_argument(
         "--cost", type=float, default=1000.0, metavar="DOLLARS", help="of treating a man (default 1000)"
