@@ -84,11 +84,13 @@ std::int32_t most_groups_for(std::size_t n_axes, std::size_t width, bool is_forc
     return is_forced ? 4 : static_cast<std::int32_t>(std::clamp<std::size_t>(fit, 32, 512));
 }
 
+constexpr std::int32_t no_stump = std::numeric_limits<std::int32_t>::max();
+
 // The best a side can do: a leaf, or a stump by `test` (numbered through all axes). No stump costs less than `bound`.
 struct SideBest {
     std::int32_t leaf = 0;
-    std::int32_t stump = std::numeric_limits<std::int32_t>::max();
-    std::int32_t bound = std::numeric_limits<std::int32_t>::max();
+    std::int32_t stump = no_stump;
+    std::int32_t bound = no_stump;
     std::int32_t test = -1;
 };
 
@@ -403,7 +405,8 @@ std::vector<std::int32_t> Hunt::plan(std::size_t a) const {
 
 Amount Hunt::to_value(std::int32_t leaf, std::int32_t stump) const {
     const int shift = tables_.costs.shift;
-    return std::min((Amount{leaf} << shift) + instance_.penalty, (Amount{stump} << shift) + 2 * instance_.penalty);
+    const Amount alone = (Amount{leaf} << shift) + instance_.penalty;
+    return stump == no_stump ? alone : std::min(alone, (Amount{stump} << shift) + 2 * instance_.penalty);
 }
 
 // A test that is no candidate gets bounds that leave at least half of what it is too dear by: enough to rule out its
@@ -559,8 +562,9 @@ void Hunt::settle(std::size_t a, Known& known) {
 void Hunt::run(int n_threads) {
     const std::size_t n_axes = tables_.local.axes.size();
     std::vector<Walker> walkers;
-    walkers.reserve(static_cast<std::size_t>(n_threads));
-    for (int w = 0; w < n_threads; ++w) {
+    const std::size_t n_walkers = std::min(static_cast<std::size_t>(n_threads), n_axes);
+    walkers.reserve(n_walkers);
+    for (std::size_t w = 0; w < n_walkers; ++w) {
         walkers.emplace_back(tables_);
     }
     bool is_done = false;
