@@ -13,7 +13,7 @@ from collections.abc import Callable
 from benchmarks.adapters import CONTENDERS
 from benchmarks.measure import Measurement, Request
 from benchmarks.report import measurement_text
-from benchmarks.suites import TOLERANCE, Cell, Row, Suite, Target
+from benchmarks.suites import TOLERANCE, Cell, Row, Suite, Target, memory_growth
 from benchmarks.tables import load
 
 ONE, TWO, PEER = "1 thread", "2 threads", "STreeD"
@@ -81,13 +81,8 @@ def _reported(rows: list[Row]) -> tuple[str, bool]:
     found = _ours(rows, "100k")
     if not found:
         return "nothing measured", False
-    words = [f"{measurement_text(m)}, {_fit_megabytes(m):.0f} MB" for m in found]
+    words = [f"{measurement_text(m)}, {memory_growth(m):.0f} MB" for m in found]
     return "; ".join(words), all(m.status == "optimal" for m in found)
-
-
-def _fit_megabytes(found: Measurement) -> float:
-    """The peak over what the process held when the fit began, its table lying ready."""
-    return found.notes.get("peak_megabytes", math.nan) - found.notes.get("held_megabytes", math.nan)
 
 
 def _same_value(rows: list[Row]) -> tuple[str, bool]:
@@ -136,7 +131,7 @@ def _ratio_text(row: Row) -> str:
 def _memory_text(found: Measurement | None) -> str:
     if found is None or "peak_megabytes" not in found.notes:
         return "–"
-    return f"{found.notes['peak_megabytes']:.0f} MB ({_fit_megabytes(found):.0f})"
+    return f"{found.notes['peak_megabytes']:.0f} MB ({memory_growth(found):.0f})"
 
 
 def _reason(row: Row) -> str:

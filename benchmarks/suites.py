@@ -320,11 +320,14 @@ def limits(quick: bool, seconds: float) -> Suite:  # noqa: ARG001
             add("time", "fico", 4, 0.0005, time_limit=limit)
             add("time", "two-valued-0.5", 7, 0.0005, time_limit=limit)
             add("time", "broward", 5, 0.0005, time_limit=limit, options={"n_jobs": 2})
-    for megabytes in (200,) if quick else (100, 400):
-        add("memory", *long, time_limit=10.0, options={"memory_limit": megabytes * MEGABYTE})
-        if not quick:
-            add("memory", "broward", 5, 0.0005, time_limit=20.0, options={"memory_limit": megabytes * MEGABYTE})
-            add("memory", "two-valued-0.5", 7, 0.0005, time_limit=20.0, options={"memory_limit": megabytes * MEGABYTE})
+    # Small subproblems by the million: what is remembered of them soon reaches these limits.
+    for megabytes in (5,) if quick else (5, 20):
+        options = {"memory_limit": megabytes * MEGABYTE}
+        add("memory", "two-valued-few", 9, 0.0001, time_limit=5.0 if quick else 20.0, options=options)
+    for megabytes in () if quick else (100, 400):
+        options = {"memory_limit": megabytes * MEGABYTE}
+        add("memory", *long, time_limit=10.0, options=options)
+        add("memory", "broward", 5, 0.0005, time_limit=10.0, options=options)
     add("interrupt", *long, interrupt_after=1.0, time_limit=30.0)
     if not quick:
         add("interrupt", "fico", 4, 0.0005, interrupt_after=1.0, time_limit=30.0)
@@ -365,8 +368,8 @@ def _memory_kept(rows: list[Row]) -> tuple[str, bool]:
 
 
 def memory_growth(measurement: Measurement) -> float:
-    """Megabytes that the fit added to its process's peak; infinite where it did not live to tell."""
-    return measurement.notes.get("peak_megabytes", math.inf) - measurement.notes.get("before_megabytes", 0.0)
+    """Megabytes at the process's peak over what it held before the fit; infinite where it did not live to tell."""
+    return measurement.notes.get("peak_megabytes", math.inf) - measurement.notes.get("held_megabytes", 0.0)
 
 
 def _interrupt_answered(rows: list[Row]) -> tuple[str, bool]:

@@ -251,6 +251,7 @@ TABLES: dict[str, Callable[[], Columns]] = {
     "continuous-balanced-20k": lambda: _continuous(20_000, 10, 0.5, 2),
     "continuous-rare-10k": lambda: _continuous(10_000, 10, 0.05, 3),
     "continuous-rare-20k": lambda: _continuous(20_000, 10, 0.05, 4),
+    "two-valued-few": lambda: _two_valued(250, 14, 0.5, 9),
     "two-valued-0.2": lambda: _two_valued(2000, 80, 0.2, 5),
     "two-valued-0.3": lambda: _two_valued(2000, 80, 0.3, 6),
     "two-valued-0.4": lambda: _two_valued(2000, 80, 0.4, 7),

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,14 @@ GUESS_SECONDS = 120.0
 
 
 def peak_megabytes() -> float:
-    """The most memory this process ever held. Not getrusage: that figure survives exec, so it may be the parent's."""
+    """The most memory this process held. Not getrusage: that figure survives exec, so it may be the parent's."""
     return _status_megabytes("VmHWM")
 
 
 def held_megabytes() -> float:
-    """The memory this process holds now, which making a table may have left well below its peak."""
+    """The memory this process holds now. From here on its peak counts anew, where the system can forget an old one."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
     return _status_megabytes("VmRSS")
 
 
@@ -89,7 +92,7 @@ def is_settled(outcomes: list[Outcome], least: int = 1) -> bool:
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Carries out a request of `measure.Request`."""
     fit = prepare(request)
-    before = {"before_megabytes": peak_megabytes(), "held_megabytes": held_megabytes()}
+    before = {"held_megabytes": held_megabytes()}
 
     interrupted_at: list[float] = []
     if request["interrupt_after"] is not None:

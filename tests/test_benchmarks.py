@@ -246,7 +246,7 @@ def test_limits_that_are_not_kept_fail() -> None:
     suite = SUITES["limits"](True, 20.0)
 
     def judged(**notes: float) -> list[bool]:
-        figures = {"peak_megabytes": 150.0, "before_megabytes": 100.0, "interrupt_seconds": 0.1} | notes
+        figures = {"peak_megabytes": 105.0, "held_megabytes": 100.0, "interrupt_seconds": 0.1} | notes
         late = figures.pop("late", 0.1)
         rows = []
         for cell in suite.cells:
@@ -259,7 +259,7 @@ def test_limits_that_are_not_kept_fail() -> None:
     assert judged(late=0.3) == [False, True, True, True]
     assert judged(peak_megabytes=490.0) == [True, False, True, True]
     assert judged(interrupt_seconds=0.3) == [True, True, False, True]
-    assert judged(peak_megabytes=600.0, before_megabytes=550.0) == [True, True, True, False]
+    assert judged(peak_megabytes=600.0, held_megabytes=550.0) == [True, True, True, False]
     ended = [Row(cell, {"certree": Measurement(1.0, "timeout")}) for cell in suite.cells]
     assert [target.judge(ended)[1] for target in suite.targets] == [False, False, False, False]
 
@@ -321,7 +321,7 @@ def test_the_command_fails_loudly_when_objectives_disagree(
 
 def test_pages_show_limits_and_failures() -> None:
     suite = SUITES["limits"](True, 20.0)
-    figures = {"peak_megabytes": 150.0, "before_megabytes": 100.0}
+    figures = {"peak_megabytes": 150.0, "held_megabytes": 100.0}
     rows = [Row(cell, {"certree": Measurement(1.0, "time_limit", notes=figures)}) for cell in suite.cells[:1]]
     rows += [Row(cell, {"certree": Measurement(math.nan, "failed", remark="broke")}) for cell in suite.cells[1:2]]
     lines = report._limits_table(rows)

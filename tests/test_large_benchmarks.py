@@ -25,7 +25,7 @@ Answer = Callable[[Cell, str], Measurement]
 
 
 def measured(seconds: float, objective: float = 0.5, status: str = "optimal") -> Measurement:
-    notes = {"value": 1.5, "peak_megabytes": 300.0, "before_megabytes": 250.0, "held_megabytes": 180.0}
+    notes = {"value": 1.5, "peak_megabytes": 300.0, "held_megabytes": 180.0}
     return Measurement(seconds, status, objective, 4, notes=notes)
 
 
