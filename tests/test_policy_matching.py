@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from certree.datasets import load_lalonde
 from certree.policy import MatchingEffects
@@ -31,17 +33,21 @@ def make_planted(n_rows: int, seed: int = 0, noise: float = 0.5) -> tuple[Any, A
     return X, treatment, 2 * X[:, 0] + treatment * effect + noise * chance.normal(size=n_rows), effect
 
 
-def match_by_hand(X: Any, treatment: Any, outcome: Any, stretches: Any, k: int, include_own: bool) -> Any:
-    """Effects and their errors by sorting, one row at a time; ties share the last places."""
+def match_by_hand(
+    X: Any, treatment: Any, outcome: Any, stretches: Any, k: int, include_own: bool, new: Any = None
+) -> Any:
+    """Effects and their errors by sorting, one row at a time; ties share the last places. Of X, or of new rows."""
     spread = X.std(axis=0)
-    points = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1) * stretches
+    points, targets = (
+        (rows - X.mean(axis=0)) / np.where(spread > 0, spread, 1) * stretches for rows in (X, X if new is None else new)
+    )
     found = []
-    for row in range(len(X)):
+    for row, target in enumerate(targets):
         mean, error = {}, {}
         for arm in (0, 1):
             others = [o for o in range(len(X)) if treatment[o] == arm and (include_own or o != row)]
-            ranked = sorted(others, key=lambda o: np.sum((points[o] - points[row]) ** 2))
-            far = [np.sum((points[o] - points[row]) ** 2) for o in ranked]
+            ranked = sorted(others, key=lambda o: np.sum((points[o] - target) ** 2))
+            far = [np.sum((points[o] - target) ** 2) for o in ranked]
             nearer = [o for o, d in zip(ranked, far, strict=True) if d < far[k - 1] * (1 - 1e-9)]
             tied = [o for o, d in zip(ranked, far, strict=True) if o not in nearer and d <= far[k - 1] * (1 + 1e-9)]
             shares = dict.fromkeys(nearer, 1 / k) | dict.fromkeys(tied, (k - len(nearer)) / len(tied) / k)
@@ -78,7 +84,7 @@ def test_splits_are_matched_under_metrics_of_other_rows() -> None:
         assert sorted([*seen, *held]) == list(range(90))
         np.testing.assert_array_equal(model.split_stretches_[part], room.learn_metric(points, log, seen, 0.02))
         own = points[held] * points.std() * model.split_stretches_[part]
-        means, errors = room.match(own, treatment[held], outcome[held], 3, True)
+        means, errors = room.match(own, own, treatment[held], outcome[held], 3)
         for row, mean, error in zip(held, means, errors, strict=True):
             estimates[row].append(mean[1] - mean[0])
             variances[row].append(error.sum())
@@ -146,6 +152,92 @@ def test_the_lalonde_rows() -> None:
     assert model.effects_.mean() == pytest.approx(886.3, abs=400)
 
 
+class TestNewRows:
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(0, 10_000), st.integers(2, 5), st.booleans(), st.booleans())
+    def test_a_fixed_metric_matches_as_by_hand(self, seed: int, k: int, include_own: bool, has_ties: bool) -> None:
+        chance = np.random.default_rng(seed)
+        X, new = (
+            chance.integers(0, 3, (rows, 3)).astype(float) if has_ties else chance.normal(size=(rows, 3))
+            for rows in (30, 12)
+        )
+        treatment, outcome, stretches = np.arange(30) % 2, chance.normal(size=30), chance.uniform(0.1, 3, 3)
+        model = MatchingEffects(k, metric=stretches, include_own=include_own).fit(X, treatment, outcome)
+        effects, errors = match_by_hand(X, treatment, outcome, stretches, k, True, new)
+        found = model.predict(new, return_std=True)
+        np.testing.assert_allclose(found[0], effects, atol=1e-12)
+        np.testing.assert_allclose(found[1], errors, atol=1e-12)
+        np.testing.assert_array_equal(model.predict(new), found[0])
+
+    def test_splits_by_hand(self) -> None:
+        """Every split matches with the rows it matched, under its own metric."""
+        X, treatment, outcome, _ = make_planted(90)
+        new = make_planted(20, seed=1)[0]
+        model = MatchingEffects(3, n_splits=3, n_repeats=2, random_state=4).fit(X, treatment, outcome)
+        points, centred = room.standardise(X), (new - X.mean(axis=0)) / X.std(axis=0)
+        means, errors = zip(
+            *(
+                room.match(centred * own, points[held] * own, treatment[held], outcome[held], 3)
+                for own, (_, held) in zip(
+                    model.split_stretches_, model._deal(read_log(X, treatment, outcome)), strict=True
+                )
+            ),
+            strict=True,
+        )
+        estimates = np.array([mean[:, 1] - mean[:, 0] for mean in means])
+        variance = np.sum(errors, axis=2).mean(axis=0) + estimates.var(axis=0, ddof=1)
+        found = model.predict(new, return_std=True)
+        np.testing.assert_allclose(found[0], estimates.mean(axis=0))
+        np.testing.assert_allclose(found[1], np.sqrt(variance))
+
+    def test_planted_effects_are_foretold(self) -> None:
+        X, treatment, outcome, _ = make_planted(600)
+        new, _, _, effect = make_planted(200, seed=1)
+        model = MatchingEffects(random_state=0, n_repeats=1).fit(X, treatment, outcome)
+        assert np.mean(np.sign(model.predict(new)) == np.sign(effect)) > 0.9
+
+    def test_fitted_rows_have_their_effects(self) -> None:
+        X, treatment, outcome, _ = make_planted(60)
+        model = MatchingEffects(4, metric="equal").fit(X, treatment, outcome)
+        np.testing.assert_allclose(model.predict(X), model.effects_)
+        np.testing.assert_array_equal(model.predict(X[7:8]), model.predict(X)[7:8])
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+    def test_words_and_gaps_are_numbered_as_before(self) -> None:
+        def make(age: list[Any], town: list[Any], height: list[Any]) -> pd.DataFrame:
+            return pd.DataFrame({"age": age, "town": town, "height": height})
+
+        ages = [None if row % 4 == 0 else float(row % 50) for row in range(60)]
+        towns = [("Ghent", "Bruges", None)[row % 3] for row in range(60)]
+        X = make(ages, towns, [float(row % 7) for row in range(60)])
+        treatment = (np.arange(60) // 3) % 2
+        outcome = 10.0 * (X["town"] == "Ghent") * treatment + 3.0 * X["age"].isna() * treatment
+        model = MatchingEffects(4, metric=[1, 0, 0, 0, 5, 0], include_own=False)
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+        model.fit(X, treatment, outcome)
+        assert model.columns_ == (
+            "age is missing", "age", "town is missing", "town == 'Bruges'", "town == 'Ghent'", "height",
+        )  # fmt: skip
+        # Fewer rows, no gap, a town that nobody saw, nothing but gaps: the columns stay what they were.
+        found = model.predict(make([20.0, 30.0, 40.0], ["Ghent", "Bruges", "Ypres"], [1.0, 2.0, 3.0]))
+        np.testing.assert_allclose(found, [10, 0, 0])
+        gaps = model.predict(make([None, None], [None, None], [None, 3.0]))
+        np.testing.assert_allclose(gaps, 3)
+        mean = model.predict(make([20.0], ["Ghent"], [X["height"].mean()]))
+        np.testing.assert_allclose(model.predict(make([20.0], ["Ghent"], [None])), mean)
+        with pytest.raises(ValueError, match="column 'height' holds words where it held numbers before"):
+            model.predict(make([20.0], ["Ghent"], ["tall"]))
+        with pytest.raises(ValueError, match="column 'height' holds an infinite value"):
+            model.predict(make([20.0], ["Ghent"], [np.inf]))
+        with pytest.raises(ValueError, match="feature names should match"):
+            model.predict(X[["town", "age", "height"]])
+        plain = MatchingEffects(4, metric="equal").fit(np.eye(60)[:, :3], treatment, outcome)
+        with pytest.raises(ValueError, match="X has 1 features, but MatchingEffects is expecting 3"):
+            plain.predict([[1.0]])
+
+
 class TestSameAnswer:
     def test_same_seed(self) -> None:
         X, treatment, outcome, _ = make_planted(120)
@@ -192,8 +284,19 @@ class TestSameAnswer:
         X, treatment, outcome, _ = make_planted(120)
         plain = MatchingEffects(4, n_repeats=1, random_state=0).fit(X, treatment, outcome)
         scaled = MatchingEffects(4, n_repeats=1, random_state=0).fit(X * 1000 - 7, treatment, 1000 * outcome)
-        np.testing.assert_allclose(scaled.stretches_, plain.stretches_, rtol=1e-3)
-        np.testing.assert_allclose(scaled.effects_, 1000 * plain.effects_, rtol=0.05, atol=100)
+        np.testing.assert_allclose(scaled.stretches_, plain.stretches_, rtol=1e-4)
+        np.testing.assert_allclose(scaled.effects_, 1000 * plain.effects_, rtol=1e-9)
+
+    def test_whatever_the_rounding(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Other processors and libraries round otherwise; the men are matched alike."""
+        data, standardise = load_lalonde(), room.standardise
+        model = MatchingEffects(5, n_repeats=1, random_state=0)
+        plain = model.fit(data.data, data.treatment, data.target).effects_
+        for seed in range(3):
+            error = 1 + 1e-14 * np.random.default_rng(seed).normal(size=data.data.shape[1])
+            monkeypatch.setattr(room, "standardise", lambda numbers, own=error: standardise(numbers) * own)
+            moved = clone(model).fit(data.data, data.treatment, data.target).effects_
+            np.testing.assert_allclose(moved, plain, atol=1e-6)
 
 
 class TestInput:

@@ -554,26 +554,37 @@ def _read_numeric_groups(values: Array, bins: int) -> tuple[Array, tuple[Value, 
     return codes, tuple(names)
 
 
-def number_columns(table: Table) -> tuple[Array, tuple[str, ...]]:
-    """A table as plain numbers: missing ones as the mean and a flag of their own, categories as flags."""
+def number_columns(table: Table, like: Table | None = None) -> tuple[Array, tuple[str, ...]]:
+    """A table as plain numbers: missing ones as the mean and a flag of their own, categories as flags.
+
+    Means, flags and categories are those of `like`, by default the table itself: rows that come later are then numbered
+    as the first ones were. A category that `like` does not hold has no flag.
+    """
+    like = table if like is None else like
     columns: list[Array] = []
     names: list[str] = []
-    for name, values in zip(table.names or default_names(table.n_columns), table.columns, strict=True):
-        if values.dtype == np.float64:
-            is_missing = np.isnan(values)
-            if is_missing.any():
-                values = np.where(is_missing, values[~is_missing].mean() if not is_missing.all() else 0.0, values)
-                columns.append(is_missing.astype(np.float64))
-                names.append(f"{name} is missing")
-            columns.append(values)
-            names.append(name)
-        elif values.dtype == np.bool_:
-            columns.append(values.astype(np.float64))
-            names.append(name)
-        else:
-            for value in sorted(set(values.tolist()), key=lambda value: (type(value).__name__, str(value))):
-                columns.append(np.array([other == value for other in values.tolist()], dtype=np.float64))
+    for name, values, first in zip(
+        like.names or default_names(like.n_columns), table.columns, like.columns, strict=True
+    ):
+        if first.dtype == np.object_:
+            # A column of nothing but missing values is read as numbers; NaN is the only one unlike itself.
+            own = [None if value != value else value for value in values.tolist()]
+            for value in sorted(set(first.tolist()), key=lambda value: (type(value).__name__, str(value))):
+                columns.append(np.array([other == value for other in own], dtype=np.float64))
                 names.append(f"{name} is missing" if value is None else f"{name} == {value!r}")
+            continue
+        try:
+            values, first = values.astype(np.float64), first.astype(np.float64)
+        except ValueError as error:
+            raise ValueError(f"column {name!r} holds words where it held numbers before") from error
+        is_missing, was_missing = np.isnan(values), np.isnan(first)
+        if was_missing.any():
+            columns.append(is_missing.astype(np.float64))
+            names.append(f"{name} is missing")
+        if is_missing.any():
+            values = np.where(is_missing, first[~was_missing].mean() if not was_missing.all() else 0.0, values)
+        columns.append(values)
+        names.append(name)
     return np.stack(columns, axis=1), tuple(names)
 
 

@@ -5,7 +5,8 @@ for near rows of an arm to have like outcomes; on the other rows each is matched
 its effect is the difference of their mean outcomes. The rows change parts over splits, and effects are means over them.
 
 This room promises that no outcome both shapes a metric and is matched under it, and that the answer depends on the
-numbers and the seed alone: rows at equal distance share a place among the nearest, whatever their order.
+numbers and the seed alone: rows at equal distance share a place among the nearest, whatever their order, and metrics
+are sought until rounding has no say in them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certree.policy.log import Log, read_log
 from certree.table import read_table
@@ -37,8 +38,11 @@ MOST_TO_LEARN = 1000
 STARTS = (0.1, 1.0)
 SQUARED_STRETCHES = (1e-4, 1e4)
 """From where and within what the search looks for squared stretches of standardised columns."""
-PRECISION = 1e-6
-"""Of a metric's misfit, as a share of it: the noise of outcomes is far larger."""
+PRECISION = 1e-12
+"""Of a metric's misfit. Outcomes do not know so many digits, but a search that stops earlier stops where rounding says:
+the same rows would be matched otherwise on another machine."""
+SAME_MISFIT = 9
+"""Decimals in which two misfits must differ for one to be the lower."""
 TIE = 1e-9
 """Squared distances that differ by this share of the larger are equal: they were rounded on the way."""
 MOST_DISTANCES = 4_000_000
@@ -89,6 +93,8 @@ class MatchingEffects(BaseEstimator):
         Of the standardised columns, scaled to a mean square of 1; over splits the root of the mean square.
     split_stretches_ : ndarray, splits × columns
     n_features_in_, feature_names_in_ : as in scikit-learn
+
+    `predict` gives the effect on new rows.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -151,30 +157,63 @@ class MatchingEffects(BaseEstimator):
             parts = [(self._read_metric(len(self.columns_)), np.arange(log.n_rows))]
         self.split_stretches_ = np.array([stretches for stretches, _ in parts])
         self.stretches_ = np.sqrt(np.mean(self.split_stretches_**2, axis=0))
-        self._average(log, points, parts)
+        self._log, self._parts = log, [rows for _, rows in parts]
+        self.effects_, self.standard_errors_, self.expected_ = self._average(points)
         return self
 
-    def _average(self, log: Log, points: Array, parts: list[tuple[Array, Array]]) -> None:
-        """Estimates of all parts, as means over them and their errors."""
-        count = np.zeros(log.n_rows)
-        means = np.zeros((log.n_rows, 2))
-        variance, effect, squared = np.zeros((3, log.n_rows))
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The effect on rows that were not there when the metric was learned.
+
+        Each is matched, under the metric of every split, with the rows that were matched under it. Rows that were
+        fitted have `effects_` already: here they count as new, and may be matched with themselves.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            The columns of `fit`. A category that it did not see is none of those it saw.
+        return_std : bool, default=False
+            Whether to return standard errors too.
+
+        Returns
+        -------
+        ndarray of n numbers, or two of them
+        """
+        check_is_fitted(self)
+        table = read_table(X, estimator=self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        numbers = self._check_finite(number_columns(table, like=read_table(self._log.X))[0])
+        effects, errors, _ = self._average(standardise(self._log.numbers), standardise(numbers, like=self._log.numbers))
+        return (effects, errors) if return_std else effects
+
+    def _average(self, points: Array, others: Array | None = None) -> tuple[Array, Array, Array]:
+        """Effects, their errors and expected outcomes, over all parts: of the rows fitted, or of others."""
+        log, n_rows = self._log, len(points if others is None else others)
+        count = np.zeros(n_rows)
+        expected = np.zeros((n_rows, 2))
+        variance, effect, squared = np.zeros((3, n_rows))
         # Squares of effects lose digits where effects are large beside their spread: a rough mean is taken off.
         origin = np.subtract(*(log.outcome[log.treatment == arm].mean() for arm in (1, 0)))
-        for stretches, rows in parts:
-            own, errors = match(
-                points[rows] * stretches, log.treatment[rows], log.outcome[rows], self.n_neighbors, self.include_own
+        for stretches, members in zip(self.split_stretches_, self._parts, strict=True):
+            own = points[members] * stretches
+            means, errors = match(
+                own if others is None else others * stretches,
+                own,
+                log.treatment[members],
+                log.outcome[members],
+                self.n_neighbors,
+                leave_own_out=others is None and not self.include_own,
             )
-            difference = own[:, 1] - own[:, 0]
+            rows = members if others is None else slice(None)
+            difference = means[:, 1] - means[:, 0]
             count[rows] += 1
-            means[rows] += own
+            expected[rows] += means
             variance[rows] += errors.sum(axis=1)
             effect[rows] += difference
             squared[rows] += (difference - origin) ** 2
-        self.expected_ = means / count[:, None]
-        self.effects_ = effect / count
-        spread = np.maximum(squared / count - (self.effects_ - origin) ** 2, 0.0)
-        self.standard_errors_ = np.sqrt(variance / count + spread * count / np.maximum(count - 1, 1))
+        effects = effect / count
+        spread = np.maximum(squared / count - (effects - origin) ** 2, 0.0)
+        errors = np.sqrt(variance / count + spread * count / np.maximum(count - 1, 1))
+        return effects, errors, expected / count[:, None]
 
     def _deal(self, log: Log) -> Iterator[tuple[Array, Array]]:
         """Rows that learn a metric and rows that are matched under it."""
@@ -249,12 +288,12 @@ class MatchingEffects(BaseEstimator):
 # The metric -----------------------------------------------------------------------------------------------------------
 
 
-def standardise(numbers: Array) -> Array:
-    """Columns of mean 0 and variance 1; a constant one is all 0."""
-    centred = numbers - numbers.mean(axis=0)
-    spread = centred.std(axis=0)
-    is_constant = spread <= 1e-12 * np.abs(numbers).max(axis=0)
-    return np.asarray(np.where(is_constant, 0.0, centred / np.where(is_constant, 1.0, spread)))
+def standardise(numbers: Array, like: Array | None = None) -> Array:
+    """Columns of mean 0 and variance 1, by the rows of `like` where given; a constant one is all 0."""
+    like = numbers if like is None else like
+    centre, spread = like.mean(axis=0), like.std(axis=0)
+    is_constant = spread <= 1e-12 * np.abs(like).max(axis=0)
+    return np.asarray(np.where(is_constant, 0.0, (numbers - centre) / np.where(is_constant, 1.0, spread)))
 
 
 def scale_to_one(stretches: Array) -> Array:
@@ -275,7 +314,7 @@ def learn_metric(points: Array, log: Log, rows: Array, shrinkage: float) -> Arra
         )
         for start in STARTS
     ]  # fmt: skip
-    return scale_to_one(np.sqrt(min(found, key=lambda result: float(result.fun)).x))
+    return scale_to_one(np.sqrt(min(found, key=lambda result: round(float(result.fun), SAME_MISFIT)).x))
 
 
 def misfit(squared_stretches: Array, arms: list[tuple[Array, Array]], shrinkage: float) -> tuple[float, Array]:
@@ -319,22 +358,25 @@ def misfit(squared_stretches: Array, arms: list[tuple[Array, Array]], shrinkage:
 # The match ------------------------------------------------------------------------------------------------------------
 
 
-def match(points: Array, treatment: Array, outcome: Array, n_neighbors: int, include_own: bool) -> tuple[Array, Array]:
-    """For each row and arm (n × 2) the mean outcome of the nearest rows, and the squared error of that mean."""
+def match(
+    points: Array, others: Array, treatment: Array, outcome: Array, n_neighbors: int, leave_own_out: bool = False
+) -> tuple[Array, Array]:
+    """For each row and arm (n × 2) the mean outcome of the nearest others, and the squared error of that mean.
+
+    Treatments and outcomes are those of the others. With `leave_own_out` the two are the same rows in the same order,
+    and none is matched with itself.
+    """
     n_rows = len(points)
     means, errors = np.empty((2, n_rows, 2))
     for arm in (0, 1):
         members = np.flatnonzero(treatment == arm)
         y = outcome[members]
-        place = np.full(n_rows, -1)
-        place[members] = np.arange(len(members))
         step = max(1, MOST_DISTANCES // len(members))
         for start in range(0, n_rows, step):
             rows = np.arange(start, min(start + step, n_rows))
-            distance = cdist(points[rows], points[members], "sqeuclidean")
-            if not include_own:
-                own = place[rows] >= 0
-                distance[own, place[rows[own]]] = np.inf
+            distance = cdist(points[rows], others[members], "sqeuclidean")
+            if leave_own_out:
+                distance[rows[:, None] == members] = np.inf
             weight = share_places(distance, n_neighbors)
             mean = weight @ y
             means[rows, arm] = mean
