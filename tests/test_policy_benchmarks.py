@@ -44,7 +44,7 @@ def test_coverage_is_judged_by_every_design(monkeypatch: pytest.MonkeyPatch) -> 
     def look_at(design: coverage.Design, sets: int) -> dict[str, Any]:
         value = 0.91 if design.n_actions == 3 and design.n_rows == 1000 else 0.95
         return vars(design) | {
-            "value": value, "gains": [0.99] * design.n_actions, "gain_over_random": 0.92,
+            "sets": sets, "value": value, "gains": [0.99] * design.n_actions, "gain_over_random": 0.92,
             "error_ratio": 1.0, "gain_error_ratio": 1.0, "shown": design.effect * 0.9,
         }  # fmt: skip
 
@@ -53,6 +53,9 @@ def test_coverage_is_judged_by_every_design(monkeypatch: pytest.MonkeyPatch) -> 
     assert [verdict.is_met for verdict in study.verdicts] == [False, True, True]
     assert study.verdicts[0].found == "91.0 % to 95.0 %"
     assert len(study.figures) == 18
+    assert {(figure["outcome_model"], figure["sets"]) for figure in study.figures} == {
+        ("linear", coverage.SETS), ("default", coverage.SETS_OF_SLOW_MODELS),
+    }  # fmt: skip
 
 
 def test_a_set_is_evaluated_against_its_own_truth(monkeypatch: pytest.MonkeyPatch) -> None:
