@@ -32,5 +32,6 @@ print("\n spend   value   best for prices from .. to")
 for point in curve:
     print(f"{point.spend:6.3f}  {point.value:.4f}   {point.price_low:.4f} .. {point.price_high:.4f}")
 ax = plot_budget_curve(curve, names=("mean cost a person", "mean reward"))
-ax.plot(model.spend_, model.value_, "*", color="#CC6677", markersize=12)
+ax.plot(model.spend_, model.value_, "*", color="#CC6677", markersize=12, label="the best tree within 1.2")
+ax.legend(frameon=False, loc="lower right")
 ax.figure.savefig(Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "budget.png", dpi=150)

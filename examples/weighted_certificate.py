@@ -20,7 +20,7 @@ dollars = np.abs(change)
 model = certree.SparseTreeClassifier(max_depth=3, regularization=0.005)
 model.fit(data.data, rose, sample_weight=dollars)
 
-print(certree.export_text(model))
+print(certree.export_text(model, digits=7))
 print()
 print(f"status       {model.status_}")
 print(f"loss         {model.loss_:.4f} of the dollars")

@@ -156,11 +156,23 @@ def test_dot_has_every_node_and_both_answers() -> None:
     text = export_dot(tree)
     assert text.startswith("digraph tree {")
     assert text.endswith("}\n")
-    edges = {(int(a), int(b)): answer for a, b, answer in re.findall(r"(\d+) -> (\d+) \[label=(yes|no)\];", text)}
+    edges = {(int(a), int(b)): answer for a, b, answer in re.findall(r'(\d+) -> (\d+) \[label="(.*)"\];', text)}
     expected = {}
     for node in np.flatnonzero(~tree.is_leaf):
-        expected |= {(node, int(tree.left[node])): "yes", (node, int(tree.right[node])): "no"}
+        # What the text says of missing values, the branches say too.
+        is_told = "or missing" in tree.test(node).describe(holds=False)
+        answer = "no or missing" if is_told else "no"
+        expected |= {(node, int(tree.left[node])): "yes", (node, int(tree.right[node])): answer}
     assert edges == expected
+
+
+def test_pictures_say_where_missing_values_go() -> None:
+    X = [[0.0], [1.0], [np.nan]]
+    right, left = (SparseTreeClassifier(1, 0.01).fit(X, labels) for labels in ([0, 1, 1], [0, 1, 0]))
+    for export in (export_dot, export_latex):
+        assert "no or missing" in export(right)
+        assert "no or missing" not in export(left)
+        assert "0.5 or missing" in export(left)
 
 
 @pytest.mark.parametrize("name", MESSY)

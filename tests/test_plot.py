@@ -65,7 +65,7 @@ def test_boxes_do_not_overlap_and_lie_inside_the_figure(depth: int) -> None:
 def test_words_fit_their_boxes() -> None:
     ax = plot_tree(full_tree(3, "a rather long name of a column", labels=3))
     extents = box_extents(ax)
-    words = [text for text in ax.texts if text.get_text() not in ("yes", "no")]
+    words = [text for text in ax.texts if text.get_text() not in ("yes", "no", "no or\nmissing")]
     for text in words:
         extent = text.get_window_extent()
         holding = [box for box in extents if box.x0 <= extent.x0 and extent.x1 <= box.x1 and box.y0 <= extent.y0]
@@ -75,9 +75,11 @@ def test_words_fit_their_boxes() -> None:
 def test_every_node_says_its_test_or_label() -> None:
     model, _ = fit_messy(2)
     words = words_of(plot_tree(model))
-    assert words.count("yes") == words.count("no") == model.n_leaves_ - 1
+    answers = [word for word in words if word in ("no", "no or\nmissing")]
+    assert words.count("yes") == len(answers) == model.n_leaves_ - 1
     for leaf in model.tree_.leaves:
         assert model.tree_.node_label(leaf) in words
+    assert sum(word.endswith("% right") for word in words) == model.n_leaves_
     assert "proved optimal" in words[-1]
     assert "proved optimal" not in " ".join(words_of(plot_tree(model, show_certificate=False)))
     assert "proved optimal" not in " ".join(words_of(plot_tree(model.tree_)))
@@ -114,6 +116,17 @@ def test_given_axes_are_used_and_the_words_shrink_to_fit() -> None:
     assert len(figure.axes) == 2
 
 
+def test_missing_values_can_be_followed() -> None:
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0], [np.nan], [np.nan]]), np.array([0, 0, 1, 1, 1, 1])
+    right, left = (SparseTreeClassifier(1, 0.01).fit(X, labels) for labels in (y, np.array([0, 0, 1, 1, 0, 0])))
+    assert [word for word in words_of(plot_tree(right)) if "missing" in word] == ["no or\nmissing"]
+    assert [word for word in words_of(plot_tree(left)) if "missing" in word] == ["x0 ≤ 0.5 or missing"]
+    for drawn in (plot_tree(right), plot_tree(left)):
+        drawn.figure.canvas.draw()
+        yes, no = (text.get_window_extent() for text in drawn.texts if text.get_text()[:2] in ("ye", "no"))
+        assert not yes.overlaps(no)
+
+
 def test_a_limit_is_told() -> None:
     X, y = np.arange(8.0).reshape(-1, 1), np.repeat([0, 1], 4)
     model = SparseTreeClassifier(1, 0.01).fit(X, y)
@@ -123,10 +136,10 @@ def test_a_limit_is_told() -> None:
 
 def test_a_policy_tells_its_reward() -> None:
     model = PolicyTree(1).fit([[0.0], [1.0]], [[20000.0, 1.0], [3.0, 40000.0]])
-    assert "mean reward 30000  ·  2 leaves  ·  proved optimal" in words_of(plot_tree(model))
+    assert "mean reward 30,000  ·  2 leaves  ·  proved optimal" in words_of(plot_tree(model))
     values = model.certificate_["policy"] | {"upper_bound": 31000.0}
     model.certificate_ = model.certificate_ | {"status": "time_limit", "policy": values}
-    assert "objective 30000 of at most 31000 (time limit)" in " ".join(words_of(plot_tree(model)))
+    assert "objective 30,000 of at most 31,000 (time limit)" in " ".join(words_of(plot_tree(model)))
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

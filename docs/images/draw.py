@@ -34,7 +34,7 @@ def draw_regret() -> None:
         sizes, losses = [p["n_rows"] for p in points], [p["regret"] for p in points]
         errors = [p["error"] for p in points]
         ax.errorbar(
-            sizes, losses, errors, marker="o", markersize=4, linewidth=1.5, capsize=2, color=PALETTE[depth],
+            sizes, losses, errors, marker="os^D"[depth], markersize=5, linewidth=1.5, capsize=2, color=PALETTE[depth],
             label=f"planted depth {depth}",
         )  # fmt: skip
     ax.set_xscale("log", base=2)

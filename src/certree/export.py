@@ -73,6 +73,12 @@ def size_text(tree: Tree, node: int) -> str:
     return rows if has_unit_weights(tree) else f"weight {amount_text(tree.weight[node])}, {rows}"
 
 
+def answers(test: Test) -> tuple[str, str]:
+    """What a picture writes at the two branches. Where missing values pass a threshold, the test itself says so."""
+    goes_right = test.threshold is not None and test.column.has_missing and not test.missing_left
+    return "yes", "no or missing" if goes_right else "no"
+
+
 def amount_text(amount: float) -> str:
     """A weight or cost with four digits or, where it is larger, all that stand before the point."""
     return f"{amount:,.0f}" if 1e3 <= abs(amount) < 1e12 else format_number(amount, 4)
@@ -156,8 +162,8 @@ def export_dot(model: Any, *, digits: int | None = None) -> str:
         else:
             text = f"{_dot(tree.test(node).describe(digits=digits))}\\n{_dot(size_text(tree, node))}"
             lines.append(f'  {node} [label="{text}"];')
-            lines.append(f"  {node} -> {tree.left[node]} [label=yes];")
-            lines.append(f"  {node} -> {tree.right[node]} [label=no];")
+            for child, answer in zip((tree.left[node], tree.right[node]), answers(tree.test(node)), strict=True):
+                lines.append(f'  {node} -> {child} [label="{answer}"];')
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -196,9 +202,10 @@ def export_latex(model: Any, *, digits: int | None = None) -> str:
         if tree.column[node] < 0:
             label, support = _latex(label_text(tree.node_label(node))), _latex(leaf_text(tree, node))
             return f"{indent}[{{\\textbf{{{label}}}\\\\{{\\scriptsize {support}}}}}, leaf{side}]"
+        holds, fails = answers(tree.test(node))
         children = [
-            bracket(int(tree.left[node]), "yes", indent + "  "),
-            bracket(int(tree.right[node]), "no", indent + "  "),
+            bracket(int(tree.left[node]), holds, indent + "  "),
+            bracket(int(tree.right[node]), fails, indent + "  "),
         ]
         head = f"{indent}[{{{_latex_test(tree.test(node), digits)}}}{side}"
         return "\n".join([head, *children, f"{indent}]"])

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from certree.export import (
     PALETTE,
+    amount_text,
+    answers,
     label_text,
     leaf_colour,
     reward_text,
@@ -24,7 +26,7 @@ from certree.export import (
     size_text,
     tree_of,
 )
-from certree.tree import Test, Tree, format_number
+from certree.tree import Test, Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,8 +83,8 @@ def plot_tree(
     Returns
     -------
     Axes
-        Left is where the test holds. The bar in a leaf shows the shares of the labels, by weight; the wider a branch,
-        the more weight takes it.
+        Left is where the test holds. The percentage and the bar in a leaf are shares of its weight: for which its label
+        is right, and of every label. The wider a branch, the more weight takes it.
     """
     try:
         import matplotlib.pyplot as plt
@@ -173,7 +175,7 @@ def _make_box(tree: Tree, node: int, digits: int | None, font_size: float) -> Bo
     if is_leaf:
         lines = [Line(text, font_size, weight="bold") for text in _wrap(label_text(tree.node_label(node)))]
         share = share_of_label(tree, node)
-        support = reward_text(tree, node) if share is None else share_text(share)
+        support = reward_text(tree, node) if share is None else f"{share_text(share)} right"
         lines += [Line(support, small)] if support else []
     else:
         lines = [Line(text, font_size) for text in _wrap(_test_text(tree.test(node), digits))]
@@ -221,10 +223,10 @@ def _caption(model: Any) -> str:
     leaves, policy = certificate["leaves"], certificate.get("policy")
     count = "1 leaf" if leaves == 1 else f"{leaves} leaves"
     if policy is not None:
-        words = f"mean reward {format_number(policy['value'], 5)}  ·  {count}"
+        words = f"mean reward {amount_text(policy['value'])}  ·  {count}"
         if certificate["status"] == "optimal":
             return f"{words}  ·  proved optimal"
-        objective, bound = (format_number(policy[name], 5) for name in ("objective", "upper_bound"))
+        objective, bound = (amount_text(policy[name]) for name in ("objective", "upper_bound"))
         return f"{words}  ·  objective {objective} of at most {bound} ({certificate['status'].replace('_', ' ')})"
     words = f"loss {certificate['loss']:.4g}  ·  {count}  ·  objective {certificate['objective']:.4g}"
     if certificate["status"] == "optimal":
@@ -278,7 +280,8 @@ def _draw_branches(
         if tree.column[node] < 0:
             continue
         start = top[node] - boxes[node].height
-        for child, answer in ((int(tree.left[node]), "yes"), (int(tree.right[node]), "no")):
+        children = (int(tree.left[node]), int(tree.right[node]))
+        for child, answer in zip(children, answers(tree.test(node)), strict=True):
             end = top[child]
             bend = (start + end) / 2
             corners = [(centre[node], start), (centre[node], bend), (centre[child], bend), (centre[child], end)]
@@ -292,9 +295,11 @@ def _draw_branches(
             # Where the curve has run its first third: the two answers stand apart and clear of both boxes.
             x = 0.26 * (centre[child] - centre[node]) + centre[node]
             y = 0.36 * (end - start) + start
+            is_long = " " in answer  # grows away from its neighbour, on two lines
             ax.text(
-                x, y, answer, fontsize=SMALL * font_size * scale, color=PALE_INK, ha="center", va="center", zorder=2,
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"},
+                x - 0.6 * font_size * is_long, y, answer.replace(" missing", "\nmissing"),
+                fontsize=SMALL * font_size * scale, color=PALE_INK, ha="left" if is_long else "center", va="center",
+                zorder=2, bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"},
             )  # fmt: skip
 
 
