@@ -176,7 +176,10 @@ class TestFigures:
     def test_policy(self, found: study.CaseStudy) -> None:
         assert [row.cost for row in found.policies] == [0, 1000]
         for row in found.policies:
-            assert row.model.status_ == "optimal"
+            assert (row.model.status_, row.is_confirmed) == ("optimal", True)
+            assert row.model.value_ == pytest.approx(
+                row.scores.rewards[range(722), row.model.tree_.label[row.model.apply(found.table)]].mean()
+            )
             assert row.model.value_ >= max(row.values.values()) - 1e-9
             nobody, everybody = room.ACTIONS
             assert row.everybody.value == row.evaluation.fixed[everybody]
@@ -267,6 +270,9 @@ class TestFolder:
         files = (str(model), str(place / "effects.csv"), "--label", "label", "--weight", "weight")
         assert cli.main(["verify", *files]) == 0
         assert "the certificate holds" in capsys.readouterr().out
+        model, scores = place / "models" / "policy-cost-1000.json", place / "scores-cost-1000.csv"
+        assert cli.main(["verify", str(model), str(scores), "--treatment", "arm", "--rewards", *room.ACTIONS]) == 0
+        assert "the certificate holds" in capsys.readouterr().out
 
     def test_pictures_are_the_same_every_time(self, found: study.CaseStudy, tmp_path: Path) -> None:
         model = found.pick("direct", 2).model
@@ -297,7 +303,8 @@ class TestCommand:
         assert "What is found" in printed.out
         assert "written to certree-demo" in printed.out
         assert max(map(len, printed.out.splitlines())) <= 100
-        assert "policy, treatment at 0 dollars" in printed.err
+        assert "1 of 6 done; tree of depth 2, direct" in printed.err
+        assert "5 of 6 done; policy at 0 dollars a man" in printed.err
         assert (tmp_path / "certree-demo" / "trees" / "direct-depth-2.svg").is_file()
         # What the study wrote can take the place of its own matching.
         given = cli.read_effects(tmp_path / "certree-demo" / "effects.csv", None)
@@ -325,6 +332,29 @@ class TestCommand:
         assert cli.main(["demo", "--effects", str(path), *options, *output]) == 2
         assert message in capsys.readouterr().err
         assert not (tmp_path / "out").exists()
+
+    def test_a_wrong_certificate_fails(
+        self,
+        found: study.CaseStudy,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        policies = tuple(replace(row, is_confirmed=False) for row in found.policies)
+        monkeypatch.setattr(study, "run", lambda *_, **__: replace(found, policies=policies))
+        assert cli.main(["demo", "--output", str(tmp_path)]) == 1
+        assert "its certificate is wrong" in capsys.readouterr().out
+
+    def test_the_next_command_can_be_typed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        program = tmp_path / ".venv-demo" / "bin" / "certree"
+        program.parent.mkdir(parents=True)
+        program.touch(0o755)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr("sys.argv", [str(program), "demo"])
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert cli.name_command() == ".venv-demo/bin/certree"
+        monkeypatch.setenv("PATH", str(program.parent))
+        assert cli.name_command() == "certree"
 
     def test_a_lone_column_needs_no_name(self, tmp_path: Path) -> None:
         path = tmp_path / "effects.csv"

@@ -3,6 +3,7 @@
 study.txt                       the summary
 effects.csv                     each man: columns, arm, earnings, effect, its error, label, cost, weight
 trees.csv  sensitivity.csv  policy.csv
+scores-cost-1000.csv            each man: columns, arm, and the reward of either action that the policy was learned from
 models/direct-depth-3.json      `certree show` and `certree verify` take them
 trees/direct-depth-3.svg        where matplotlib is installed
 """
@@ -18,7 +19,7 @@ from typing import Any
 from certree.datasets.files import to_labels
 from certree.export import export_json
 from certree.plot import plot_tree
-from certree.study.case import ACTIONS, LABELS, CaseStudy
+from certree.study.case import ACTIONS, LABELS, CaseStudy, PolicyRow
 from certree.study.summary import summarise
 
 
@@ -94,12 +95,12 @@ def _make_tables(case: CaseStudy) -> dict[str, tuple[Sequence[str], list[Sequenc
             ["cost", "sample", "figure", "action", "value", "error", "low", "high"],
             [cells for policy in case.policies for cells in _list_policy(policy)],
         ),
+        **{f"scores-cost-{policy.cost:g}": _list_scores(case, policy) for policy in case.policies},
     }  # fmt: skip
 
 
 def _list_effects(case: CaseStudy) -> tuple[list[str], list[Sequence[Any]]]:
-    rows = case.rows
-    columns = [to_labels(column).tolist() for column in case.table.columns]
+    rows, columns = case.rows, _list_columns(case)
     errors = [""] * case.table.n_rows if case.standard_errors is None else case.standard_errors.tolist()
     labels = [LABELS[code] for code in rows.labels.tolist()]
     header = [*case.table.names, "treat", "re78", "effect", "standard_error", "label", "cost", "weight"]
@@ -111,7 +112,17 @@ def _list_effects(case: CaseStudy) -> tuple[list[str], list[Sequence[Any]]]:
     return header, list(cells)
 
 
-def _list_policy(policy: Any) -> Iterable[list[Any]]:
+def _list_scores(case: CaseStudy, policy: PolicyRow) -> tuple[list[str], list[Sequence[Any]]]:
+    arms = [ACTIONS[arm] for arm in case.treatment.tolist()]
+    cells = zip(*_list_columns(case), arms, *policy.scores.rewards.T.tolist(), strict=True)
+    return [*case.table.names, "arm", *ACTIONS], list(cells)
+
+
+def _list_columns(case: CaseStudy) -> list[list[Any]]:
+    return [to_labels(column).tolist() for column in case.table.columns]
+
+
+def _list_policy(policy: PolicyRow) -> Iterable[list[Any]]:
     yield [policy.cost, "in sample", "value", "", policy.model.value_, "", "", ""]
     for action in ACTIONS:
         yield [policy.cost, "in sample", "value of fixed action", action, policy.values[action], "", "", ""]

@@ -151,6 +151,8 @@ def _say_sensitivity(case: CaseStudy) -> str:
 
 def _say_policies(case: CaseStudy) -> str:
     last = case.policies[-1]
+    proved = "proved optimal" if last.model.gap_ == 0 else last.model.status_.replace("_", " ")
+    proved += f"; its certificate {'holds' if last.is_confirmed else 'is wrong'}"
     lines = [
         _wrap(
             "Labels aside: an exact tree of depth 2 on doubly robust scores of earnings in 1978 less what the "
@@ -165,7 +167,7 @@ def _say_policies(case: CaseStudy) -> str:
             "rlrrr",
         ),
         "",
-        f"The tree at a cost of {last.cost:,.0f} ({'proved optimal' if last.model.gap_ == 0 else last.model.status_}):",
+        f"The tree at a cost of {last.cost:,.0f} ({proved}):",
         "",
         export_text(last.model, digits=7, show_support=False),
     ]
@@ -222,8 +224,8 @@ def _find_trees(case: CaseStudy) -> list[str]:
     else:
         found += "No tree was proved optimal in the time given."
     compared = (
-        f"Above the objective of direct, at worst: duplicate {worst['duplicate']:.4f}, sample {worst['sample']:.4f}, "
-        f"CART with as many leaves {worst['CART']:.4f}."
+        f"Other ways end above direct's objective, at worst by {worst['duplicate']:.4f} (duplicate), "
+        f"{worst['sample']:.4f} (sample) and {worst['CART']:.4f} (CART with as many leaves)."
     )
     return [found, compared]
 
@@ -239,11 +241,13 @@ def _find_printed(case: CaseStudy) -> list[str]:
     worse_by_cost = sum(row.cost_loss > constant_cost for row in printed)
     zero, hit = _count_printed_zero(case, printed[-1])
     losses, costs = [row.loss for row in printed], [row.cost_loss for row in printed]
+    of_all = f"of {_count(len(printed), 'tree')}"
     on_labels = (
-        f"On these labels, what the paper prints ({_count(len(printed), 'tree')}) mislabels {_span(losses)} of the "
-        f"weight; worse than one label for all: {worse}. By the costs before scaling it mislabels {_span(costs)}; "
-        f"worse than the best single label, at {constant_cost:.1%}: {worse_by_cost}. It was made for the labels of "
-        "another matching, which the paper does not publish."
+        f"On these labels the paper's printed trees mislabel {_span(losses)} of the weight: {worse} {of_all} "
+        f"{_is_or_are(worse)} worse than one label for all, at {constant.loss:.1%}. By the costs before scaling they "
+        f"mislabel {_span(costs)}, and {worse_by_cost} {of_all} {_is_or_are(worse_by_cost)} worse than the best single "
+        f"label, at {constant_cost:.1%}. They were made for the labels of another matching, which the paper does not "
+        "publish."
     )
     on_zero = (
         f"Of the {zero} men whom the printed tree of depth {printed[-1].max_depth} would not treat, {hit} are labelled "
@@ -304,6 +308,10 @@ def _interval(estimate: Estimate) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _is_or_are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _span(shares: Sequence[float]) -> str:
