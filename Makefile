@@ -59,13 +59,15 @@ clean:
 .venv-test/installed: WARNINGS := --config-settings=cmake.define.CERTREE_WERROR=ON
 .venv-bench/installed: EXTRA := [bench,test]
 .venv-demo/installed .venv-test/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools Makefile $(PACKAGE)
-	.venv-$*/bin/pip install --quiet --no-build-isolation --config-settings=build-dir=build/$* $(WARNINGS) ".$(EXTRA)"
-	touch $@
+	@echo "Installing certree into .venv-$*: the packages it needs, then its engine, which is compiled (minutes, the first time) ..."
+	@.venv-$*/bin/pip install --quiet --no-build-isolation --config-settings=build-dir=build/$* $(WARNINGS) ".$(EXTRA)"
+	@touch $@
 
 .venv-demo/tools .venv-test/tools .venv-bench/tools: .venv-%/tools: pyproject.toml
-	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/pip install --quiet --upgrade pip scikit-build-core nanobind
-	touch $@
+	@echo "Setting up .venv-$* ..."
+	@$(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/pip install --quiet --upgrade pip scikit-build-core nanobind
+	@touch $@
 
 # Only the files of this package are read; the versions it asks for would pull numpy years back.
 .venv-bench/tables: .venv-bench/tools

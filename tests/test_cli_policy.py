@@ -101,6 +101,22 @@ def test_from_a_log(log: Any, logged: Path, tmp_path: Path, capsys: pytest.Captu
     assert run("verify", path, scores, "--rewards", *columns[::-1], "--treatment", "got") == 1
 
 
+def test_only_the_largest_leaves_are_printed(
+    log: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = certree.policy.evaluate(PolicyTree(1), log.data, NAMES[log.treatment], log.outcome, random_state=0)
+    rows = sorted((leaf.rows for leaf in found.leaves), reverse=True)
+    assert (len(rows), sum(rows)) == (2, 400)
+    cli.print_evaluation(found)
+    assert "more, with" not in capsys.readouterr().out
+    monkeypatch.setattr(cli, "MOST_LEAVES", 1)
+    cli.print_evaluation(found)
+    printed = capsys.readouterr().out
+    assert "learned without a fold, the largest\n" in printed
+    assert f"    {rows[0]} rows (" in printed
+    assert f"  and 1 more, with {rows[1]} rows\n" in printed
+
+
 def test_budgets(rewards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "policy.json"
     spends = ("--spends", "none=0", "letter=1", "call=5")

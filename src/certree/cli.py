@@ -41,6 +41,8 @@ from certree.tree import Tree
 
 DONE, FAILED, MISUSED, LIMITED = 0, 1, 2, 3
 BOOSTING = "boosting"
+MOST_LEAVES = 8
+"""Of an evaluation that are printed: the folds of a policy that does not hold have many, none of which says much."""
 LIMIT_STATUSES = ("time_limit", "memory_limit", "interrupted")
 STATUS_WORDS = {
     "optimal": "no such tree has a lower objective",
@@ -788,11 +790,15 @@ def print_evaluation(found: policy.Evaluation) -> None:
     print("\non rows that it has not seen")
     for line in found.summary().splitlines():
         print("\n".join(wrap(line, 110, initial_indent="  ", subsequent_indent="    ")))
-    print("\nleaves of the policies learned without a fold")
-    for leaf in found.leaves:
+    largest = sorted(found.leaves, key=lambda leaf: -leaf.rows)
+    shown, others = largest[:MOST_LEAVES], largest[MOST_LEAVES:]
+    print("\nleaves of the policies learned without a fold" + (", the largest" if others else ""))
+    for leaf in shown:
         print(f"  {leaf.leaf}: {leaf.action}")
         rewards = ", ".join(f"{action} {reward}" for action, reward in leaf.rewards.items())
         print(f"    {leaf.rows:,} rows ({100 * leaf.share:.1f}%) in {leaf.folds} of {found.folds} folds: {rewards}")
+    if others:
+        print(f"  and {len(others)} more, with {sum(leaf.rows for leaf in others):,} rows")
     if found.groups:
         print("\ngroups")
     for group in found.groups:

@@ -411,13 +411,12 @@ def _steps(total: int, verbose: int) -> Iterator[Callable[[str], None]]:
     """A bar that says what is under way, and moves when that is done."""
     layout = "{elapsed} |{bar:24}| {n_fmt} of {total_fmt} done; {desc}"
     with tqdm(total=total, disable=not verbose, bar_format=layout, leave=False) as bar:
-        started = 0
+        is_first = True
 
         def step(words: str) -> None:
-            nonlocal started
-            bar.set_description_str(words, refresh=False)
-            bar.update(min(started, 1))
-            bar.refresh()
-            started += 1
+            nonlocal is_first
+            bar.n += not is_first
+            is_first = False
+            bar.set_description_str(words)
 
         yield step
