@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -217,6 +218,27 @@ class TestFigures:
     def test_errors(self, effects: Any, settings: dict[str, Any], message: str) -> None:
         with pytest.raises(ValueError, match=message):
             study.run(effects, **settings)
+
+
+def test_the_page_says_what_comes_out(found: study.CaseStudy) -> None:
+    """docs/case-study.md: figures that follow from the table and the seed, on any machine."""
+    page = (Path(__file__).parents[1] / "docs" / "case-study.md").read_text(encoding="utf-8")
+    names = {"constant": "one label for all", "direct": "direct", "printed": "the paper's"}
+    for row in found.trees:
+        if row.name in names:
+            figures = f"{row.leaves} | {row.loss:.4f} | {row.cost_loss:.4f} | {row.objective:.4f} |"
+            assert f"| {row.max_depth} | {names[row.name]} | {figures}" in page
+    assert found.standard_errors is not None
+    assert f"median standard error of {np.median(found.standard_errors):,.0f} dollars" in page
+    for row in found.sensitivity:
+        own, deals = row.matching, row.matching.n_repeats if row.matching.metric == "learned" else "–"
+        counts = " | ".join(map(str, row.counts))
+        assert (
+            f"| {own.n_neighbors} | {own.metric} | {deals} | {counts} | {row.same_label:.0%}".replace("%", " %") in page
+        )
+    shares = np.bincount(found.rows.labels, found.rows.weights) / found.rows.weights.sum()
+    for code, share in enumerate(shares):
+        assert re.search(rf"\| {code} .* \| {found.rows.counts[code]} \| .* \| {100 * share:.1f} % \|", page)
 
 
 class TestWords:

@@ -9,10 +9,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from certree import SparseTreeClassifier
+from certree import SparseTreeClassifier, study
 from certree.datasets import load_lalonde
 from certree.export import PALETTE
 from certree.plot import plot_tree
+from certree.study.folder import draw
 
 HERE = Path(__file__).parent
 
@@ -45,6 +46,15 @@ def draw_regret() -> None:
     figure.savefig(HERE / "regret.png", dpi=160)
 
 
+def draw_case_study() -> None:
+    """Three of the trees that `certree demo` draws."""
+    case = study.run(depths=[3], variations=[], repeats=1)
+    draw(case.pick("direct", 3).model, HERE / "case-study.png")
+    draw(case.pick("printed", 3).model, HERE / "case-study-printed.png")
+    draw(case.policies[-1].model, HERE / "case-study-policy.png")
+
+
 if __name__ == "__main__":
     draw_tree()
     draw_regret()
+    draw_case_study()
