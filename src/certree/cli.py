@@ -367,7 +367,7 @@ def run_show(options: argparse.Namespace) -> int:
     model = load_certified(options.model)
     print_model(model.tree_, model.certificate_)
     if options.plot is not None:
-        figure = plot_tree(model).get_figure(root=True)
+        figure = plot_tree(model, digits=7).get_figure(root=True)
         assert figure is not None
         figure.savefig(options.plot, dpi=200)
         print(f"\ndrawn to {options.plot}")
