@@ -17,9 +17,19 @@ public:
           deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                        std::chrono::duration<double>(has_deadline_ ? seconds : 0.0))) {}
 
+    // Stops with the whole, or once half of the time that the whole has left is over.
+    struct Half {
+        const Control& of;
+    };
+    explicit Control(Half half)
+        : switches_(half.of.switches_),
+          has_deadline_(half.of.has_deadline_),
+          deadline_(Clock::now() + (half.of.deadline_ - Clock::now()) / 2),
+          whole_(&half.of) {}
+
     // Asked often: one relaxed load, and the clock where there is a deadline.
     bool should_stop() const {
-        if (stop_.load(std::memory_order_relaxed)) {
+        if (stop_.load(std::memory_order_relaxed) || (whole_ != nullptr && whole_->should_stop())) {
             return true;
         }
         if (has_deadline_ && Clock::now() >= deadline_) {
@@ -37,6 +47,7 @@ private:
     std::uint32_t switches_;
     bool has_deadline_;
     Clock::time_point deadline_;
+    const Control* whole_ = nullptr;
     mutable std::atomic<bool> stop_{false};
     mutable std::atomic<bool> is_late_{false};
 };

@@ -103,9 +103,12 @@ struct Kernels {
     void (*coarse)(std::int32_t n, const std::int32_t* positive, const std::int32_t* negative,
                    const std::int32_t* all_positive, const std::int32_t* all_negative, CoarseStumps& stumps);
 
-    // Costs of many labels: `width` sums side by side, a multiple of `lanes`. cells[place] += costs, at every place.
+    // Costs of many labels: `width` sums side by side, a multiple of `lanes`. cells[place] += costs, at every place; or
+    // −= costs.
     void (*add_costs)(std::int32_t* cells, const std::int32_t* places, std::int32_t n_places, const std::int32_t* costs,
                       std::int32_t width);
+    void (*take_costs)(std::int32_t* cells, const std::int32_t* places, std::int32_t n_places,
+                       const std::int32_t* costs, std::int32_t width);
 
     // By group g of an axis, the least cost of one label for: x, left − x, y − x, right − (y − x), where x is cells[g]
     // and y is all[g]; on an ordered axis (is_running) x is the sum of cells[0..g]. Four results a group.

@@ -224,13 +224,14 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
     }
 }
 
+template <int sign>
 void add_costs(std::int32_t* cells, const std::int32_t* places, std::int32_t n_places, const std::int32_t* costs,
                std::int32_t width) {
     for (std::int32_t k = 0; k < width; k += 8) {
         const Vector cost = load(costs + k);
         for (std::int32_t c = 0; c < n_places; ++c) {
             std::int32_t* cell = cells + std::ptrdiff_t{places[c]} * width + k;
-            store(cell, _mm256_add_epi32(load(cell), cost));
+            store(cell, sign > 0 ? _mm256_add_epi32(load(cell), cost) : _mm256_sub_epi32(load(cell), cost));
         }
     }
 }
@@ -317,9 +318,9 @@ void cut_rows(const std::int32_t* costs, std::int32_t width, const std::int32_t*
 }  // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{quadrants, halves,    difference,  add_rows,   add_short_rows,
-                                 add_steps, meet,      own_before,  own_after,  walk,
-                                 coarse,    add_costs, least_costs, least_sums, cut_rows};
+    static const Kernels kernels{quadrants,     halves,      difference, add_rows, add_short_rows, add_steps,
+                                 meet,          own_before,  own_after,  walk,     coarse,         add_costs<1>,
+                                 add_costs<-1>, least_costs, least_sums, cut_rows};
     static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
     return is_supported ? &kernels : nullptr;
 }

@@ -63,12 +63,13 @@ void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* cod
     }
 }
 
+template <int sign>
 void add_costs(std::int32_t* cells, const std::int32_t* places, std::int32_t n_places, const std::int32_t* costs,
                std::int32_t width) {
     for (std::int32_t c = 0; c < n_places; ++c) {
         std::int32_t* cell = cells + std::ptrdiff_t{places[c]} * width;
         for (std::int32_t k = 0; k < width; ++k) {
-            cell[k] += costs[k];
+            cell[k] += sign * costs[k];
         }
     }
 }
@@ -124,7 +125,8 @@ const Kernels& plain_kernels() {
                                  own_after,
                                  walk,
                                  coarse,
-                                 add_costs,
+                                 add_costs<1>,
+                                 add_costs<-1>,
                                  least_costs,
                                  least_sums,
                                  cut_rows};

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "bounds.hpp"
+#include "greedy.hpp"
 
 namespace certree {
 
@@ -39,11 +40,14 @@ std::size_t least_bytes(const Instance& instance) {
     return 2 * instance.bytes();
 }
 
-Constraints without_leaf_limits(Constraints constraints) {
+// Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
+Constraints without_leaf_limits(Constraints constraints, std::int32_t n_labels) {
     constraints.max_leaves = 0;
-    constraints.min_samples_leaf = 1;
-    constraints.min_weight_leaf = 0.0;
-    constraints.min_samples_arm = 0;
+    if (n_labels == 2) {
+        constraints.min_samples_leaf = 1;
+        constraints.min_weight_leaf = 0.0;
+        constraints.min_samples_arm = 0;
+    }
     return constraints;
 }
 
@@ -73,6 +77,7 @@ struct Search::Frontier {
     Amount budget = unreachable;
     Amount guess = -unreachable;  // with guesses: a tree at most this dear is good enough
     Amount shallower = 0;
+    Amount relaxed = unreachable;  // least sum of the relaxed bounds of a test's sides, of those looked at
     bool was_stopped = false;
     std::vector<std::vector<Amount>>
         mass;  // by local axis: D of the rows up to (ordered) or at (categorical) each test
@@ -108,14 +113,14 @@ Search::Search(const Instance& instance, const Constraints& constraints, const L
       constraints_(constraints),
       limits_(limits),
       control_(control),
-      any_labels_(instance_, constraints_),
+      stumps_(instance_, constraints_),
       two_labels_(instance_, control, spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
-      many_labels_(instance_, any_labels_, control,
+      many_labels_(instance_, constraints_, stumps_, control,
                    spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
       cache_(cache_bytes(spare_bytes_, control)),
-      is_free_(constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
-      is_two_labels_(instance.n_labels == 2 && is_free_),
-      has_relaxation_(instance.n_labels == 2 && !is_two_labels_ && !control.is_off(no_relaxation)),
+      is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
+      has_relaxation_(!is_two_labels_ && (instance.n_labels == 2 || constraints.max_leaves > 0) &&
+                      !control.is_off(no_relaxation)),
       is_bounded_(!constraints.has_leaf_minimum()) {}
 
 std::size_t Search::width_at(int depth) const {
@@ -143,18 +148,18 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
     statistics_.subproblems.fetch_add(1, std::memory_order_relaxed);
     const Amount penalty = instance_.penalty;
     Outcome outcome(width_at(depth));
-    const Amount leaf = is_two_labels_ ? two_labels_.leaf_value(set) : any_labels_.leaf_value(set);
-    if (leaf < unreachable) {
-        const NodePtr tree = make_leaf(is_two_labels_ ? TwoLabels::leaf_label(set) : any_labels_.leaf_label(set));
-        for (std::size_t m = 0; m < outcome.value.size(); ++m) {
-            outcome.value[m] = leaf;
-            outcome.tree[m] = tree;
-        }
+    if (is_two_labels_) {
+        outcome.value[0] = two_labels_.leaf_value(set);
+        outcome.tree[0] = make_leaf(TwoLabels::leaf_label(set));
+    } else {
+        stumps_.put_leaf(set, outcome);
     }
+    const Amount leaf = outcome.value[0];
     const Amount split = control_.is_off(no_leaf_bound) ? penalty : bounds::split(penalty);
     outcome.lower = std::min(leaf, split);
     outcome.relaxed = std::min(leaf, is_bounded_ ? split : penalty);
-    const bool is_too_small = set.count > 0 && set.count < 2 * constraints_.min_samples_leaf;
+    // A set that misses a minimum misses it in all its parts.
+    const bool is_too_small = leaf == unreachable || (set.count > 0 && set.count < 2 * constraints_.min_samples_leaf);
     if (depth == 0 || set.rows.size() < 2 || (leaf <= split && !control_.is_off(no_leaf_bound)) || is_too_small) {
         outcome.lower = leaf;
         return outcome;
@@ -201,7 +206,7 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
             outcome.closed = {depth, answer.axis, answer.code};
         }
     } else {
-        if (has_relaxation_ && !is_root && is_fast(depth, local)) {
+        if (has_relaxation_ && instance_.n_labels == 2 && !is_root && is_fast(depth, local)) {
             const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget);
             outcome.relaxed = std::max(outcome.relaxed, answer.lower);
             outcome.lower = std::max(outcome.lower, answer.lower);
@@ -209,16 +214,14 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
                 return outcome;
             }
         }
-        constexpr double most_pair_operations = 4e8;
-        if (depth == 2 && is_free_ && !control_.is_off(no_coarse) && many_labels_.fits(local)) {
-            statistics_.pairs.fetch_add(1, std::memory_order_relaxed);
-            many_labels_.solve(set, local, budget, is_root ? std::max(1, limits_.n_threads) : 1, outcome);
-            outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
-        } else if (depth == 1 || (depth == 2 && any_labels_.pair_operations(local) <= most_pair_operations)) {
-            any_labels_.solve(set, local, depth, outcome, control_);
+        if (depth == 1 || outcome.value.size() == 2) {
+            stumps_.solve(set, local, outcome);
             if (is_bounded_) {
                 outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
             }
+        } else if (depth == 2 && !control_.is_off(no_coarse) && many_labels_.fits(local)) {
+            statistics_.pairs.fetch_add(1, std::memory_order_relaxed);
+            many_labels_.solve(set, local, budget, is_root ? std::max(1, limits_.n_threads) : 1, outcome);
         } else {
             Amount shallower = penalty;
             if (!control_.is_off(no_deepening)) {
@@ -299,6 +302,9 @@ void Search::expand(const RowSet& set, const Local& local, int depth, Amount bud
     outcome.lower = std::max(outcome.lower, lower);
     if (is_bounded_) {
         outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
+    } else if (!frontier.was_stopped && instance_.reference.empty()) {
+        // Tests that were not looked at have relaxed bounds no less than the value.
+        outcome.relaxed = std::max(outcome.relaxed, std::min({budget, value, frontier.relaxed}));
     }
 }
 
@@ -426,10 +432,18 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
             const RowSet& second = is_left_first ? split.right : split.left;
             Amount& first_lower = is_left_first ? sides.left : sides.right;
             Amount& second_lower = is_left_first ? sides.right : sides.left;
-            const Outcome a = solve(first, depth - 1, cap - second_lower, false);
+            // A test that is too dear is worth a bound above the cap: it rules out its neighbours. So many of them as
+            // are left between the test and the ends.
+            const std::vector<Amount>& mass = frontier.mass[static_cast<std::size_t>(interval.axis)];
+            const Amount spare =
+                axis.is_categorical
+                    ? 0
+                    : (mass[static_cast<std::size_t>(interval.high)] - mass[static_cast<std::size_t>(interval.low)]) /
+                          2;
+            const Outcome a = solve(first, depth - 1, cap - second_lower + spare, false);
             first_lower = std::max(first_lower, a.relaxed);
             if (std::max(a.lower, first_lower) + second_lower < cap) {
-                const Outcome b = solve(second, depth - 1, cap - std::max(a.lower, first_lower), false);
+                const Outcome b = solve(second, depth - 1, cap - std::max(a.lower, first_lower) + spare, false);
                 second_lower = std::max(second_lower, b.relaxed);
                 const std::int32_t code = local.test_code[static_cast<std::size_t>(axis.first_test + test)];
                 if (is_left_first != axis.is_reversed) {
@@ -440,6 +454,7 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
             }
             is_complete = !control_.should_stop();
             lock.lock();
+            frontier.relaxed = std::min(frontier.relaxed, sides.left + sides.right);
             if (has_similarity && is_complete) {
                 remember(std::move(left_bits), sides.left);
                 remember(std::move(right_bits), sides.right);
@@ -528,15 +543,16 @@ void Search::raise_lower(Amount value) {
     }
 }
 
-// Without limits on leaves two labels are the fast problem: its optimum is a bound, and where it keeps the limits
-// anyway it is the answer. A limit of m leaves is then approached by raising their price. For λ' >= λ and any tree of
+// Without limits on leaves the problem is the faster one: its optimum is a bound, and where it keeps the limits anyway
+// it is the answer. A limit of m leaves is then approached by raising their price. For λ' >= λ and any tree of
 // at most m leaves,
 //   cost + λ · leaves >= (cost + λ' · leaves) − (λ' − λ) · m >= opt(λ') − (λ' − λ) · m;
 // and where an optimum at λ' has exactly m leaves, the two meet and the tree is the answer. Prices are tried at the
 // slope between the best trees known above and below m leaves until nothing new appears. Returns the best bound.
 Amount Search::relax_limits(const RowSet& root) {
     const Amount most_leaves = constraints_.max_leaves > 0 ? constraints_.max_leaves : instance_.n_rows;
-    const Constraints relaxed = without_leaf_limits(constraints_);
+    const Constraints relaxed = without_leaf_limits(constraints_, instance_.n_labels);
+    const Control half(Control::Half{control_});
     Instance priced = instance_;
     Judged few = judge(instance_, best_tree_);
     Judged many;
@@ -546,7 +562,7 @@ Amount Search::relax_limits(const RowSet& root) {
         if (!is_first) {
             priced.penalty = (few.cost - many.cost) / (many.leaves - few.leaves);
         }
-        Search search(priced, relaxed, limits_, control_);
+        Search search(priced, relaxed, limits_, half);
         const Result answer = search.run();
         statistics_.subproblems += search.statistics_.subproblems;
         lower = std::max(lower, answer.lower - (priced.penalty - instance_.penalty) * most_leaves);
@@ -582,6 +598,11 @@ Result Search::run() {
     bool is_done = most_depth == 0;
 
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
+    const bool is_quick = is_two_labels_ && (most_depth <= 2 || instance_.n_tests <= few_tests);
+    if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
+        offer(grow_greedily(instance_, constraints_, stumps_, control_, root));
+        is_done = known_lower >= best_value_;
+    }
     if (!is_done && has_memory && has_relaxation_) {
         known_lower = std::max(known_lower, relax_limits(root));
         is_done = known_lower >= best_value_;

@@ -5,11 +5,11 @@
 #include <mutex>
 #include <string>
 
-#include "any_labels.hpp"
 #include "cache.hpp"
 #include "control.hpp"
 #include "judge.hpp"
 #include "many_labels.hpp"
+#include "stumps.hpp"
 #include "two_labels.hpp"
 
 namespace certree {
@@ -78,13 +78,12 @@ private:
     Constraints constraints_;
     const Limits& limits_;
     const Control& control_;
-    AnyLabels any_labels_;
+    Stumps stumps_;
     TwoLabels two_labels_;
     ManyLabels many_labels_;
     Cache cache_;
-    bool is_free_;         // nothing but depth and λ to keep to
-    bool is_two_labels_;   // two labels, and free
-    bool has_relaxation_;  // two labels under a leaf minimum or a leaf limit: lifting it gives cheap bounds
+    bool is_two_labels_;   // and nothing but depth and λ to keep to
+    bool has_relaxation_;  // limits on leaves whose lifting gives cheap bounds
     bool is_bounded_;      // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;
     NodePtr best_tree_;

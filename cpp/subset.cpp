@@ -1,6 +1,7 @@
 #include "subset.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace certree {
 
@@ -29,7 +30,20 @@ RowSet all_rows(const Instance& instance) {
     return set;
 }
 
-Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<std::int32_t>(set.rows.size())) {
+namespace {
+
+std::vector<std::int32_t> all_axes(const Instance& instance) {
+    std::vector<std::int32_t> numbers(instance.axes.size());
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+}
+
+}  // namespace
+
+Local::Local(const Instance& instance, const RowSet& set) : Local(instance, set, all_axes(instance)) {}
+
+Local::Local(const Instance& instance, const RowSet& set, const std::vector<std::int32_t>& chosen)
+    : n_rows(static_cast<std::int32_t>(set.rows.size())) {
     const std::size_t n = set.rows.size();
     std::vector<std::int32_t> rank;
     struct Draft {
@@ -38,11 +52,11 @@ Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<s
         std::size_t store = 0;
     };
     std::vector<Draft> drafts;
-    drafts.reserve(instance.axes.size());
-    code_store_.resize(instance.axes.size() * n);
+    drafts.reserve(chosen.size());
+    code_store_.resize(chosen.size() * n);
     std::size_t used = 0;
-    for (std::size_t a = 0; a < instance.axes.size(); ++a) {
-        const Axis& axis = instance.axes[a];
+    for (const std::int32_t number : chosen) {
+        const Axis& axis = instance.axes[static_cast<std::size_t>(number)];
         std::int32_t* codes = code_store_.data() + used;
         rank.assign(static_cast<std::size_t>(axis.n_codes), 0);
         for (std::size_t i = 0; i < n; ++i) {
@@ -57,7 +71,7 @@ Local::Local(const Instance& instance, const RowSet& set) : n_rows(static_cast<s
         if (n_present < 2) {
             continue;
         }
-        draft.axis.axis = static_cast<std::int32_t>(a);
+        draft.axis.axis = number;
         draft.axis.is_categorical = axis.is_categorical;
         std::int32_t next = 0;
         if (axis.is_categorical) {

@@ -48,6 +48,8 @@ struct Local {
     std::vector<std::int32_t> test_axis;  // local axis of each test
 
     Local(const Instance& instance, const RowSet& set);
+    // Of some axes only, by their numbers in the instance.
+    Local(const Instance& instance, const RowSet& set, const std::vector<std::int32_t>& chosen);
 
 private:
     std::vector<std::int32_t> code_store_;

@@ -261,7 +261,9 @@ TEST(search_intervals_of_thresholds) {
         Options options;
         options.constraints.max_depth = 3;
         options.constraints.min_samples_leaf = n % 2 == 0 ? 1 : pick(random, 2, 6);
-        options.switches = no_triples;
+        // Minima lift what bounds hold of; without closed forms of depth two, the search itself meets them at every
+        // depth.
+        options.switches = no_triples | (n % 3 == 0 ? 0U : no_relaxation | no_coarse);
         Enumerator enumerator(table, minima_of(options.constraints));
         for (const double regularization : {0.0, 0.002, 0.02}) {
             options.regularization = regularization;
@@ -273,7 +275,7 @@ TEST(search_intervals_of_thresholds) {
 
 TEST(search_every_switch) {
     Random random(23);
-    constexpr std::uint32_t last = no_coarse;
+    constexpr std::uint32_t last = no_greedy;
     for (int n = 0; n < 4; ++n) {
         const int n_labels = n % 2 == 0 ? 2 : pick(random, 3, 4);
         const Table table = draw_mixed(random, pick(random, 25, 40), 5, n_labels, all_weights[n % 4]);
@@ -421,6 +423,38 @@ TEST(search_many_labels) {
     }
 }
 
+TEST(search_many_labels_under_limits) {
+    // Minima that cut off the ends of axes, in the middle of groups and between them, and limits of leaves.
+    Random random(38);
+    for (int n = 0; n < 60; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 20, 70);
+        recipe.n_labels = std::array{2, 3, 5, 9}[static_cast<std::size_t>(n % 4)];
+        recipe.weights = n % 5 == 4 ? Weights::close : all_weights[n % 5];
+        recipe.is_classification = n % 3 == 0;
+        recipe.signal = uniform(random, 0.2, 1.0);
+        recipe.n_arms = n % 7 == 0 ? 10 : pick(random, 0, 2);
+        recipe.sizes = {pick(random, 12, 30), pick(random, 5, 15), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.constraints.min_samples_leaf = chance(random, 0.6) ? pick(random, 2, 12) : 1;
+        options.constraints.min_weight_leaf =
+            chance(random, 0.4) ? uniform(random, 0.0, 0.25) * table.normaliser() : 0.0;
+        options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, table.n_arms == 10 ? 1 : 4) : 0;
+        Enumerator enumerator(table, minima_of(options.constraints));
+        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_simd, 0U + no_interval, 0U + no_coarse,
+                                        0U + no_relaxation, no_relaxation | no_deepening}) {
+            options.regularization = some_penalties[pick(random, 0, 3)];
+            options.constraints.max_depth = chance(random, 0.8) ? 2 : 3;
+            options.constraints.max_leaves = chance(random, 0.4) ? pick(random, 2, 6) : 0;
+            options.switches = off | (n % 4 == 3 ? 0U : no_cost_model);
+            options.n_threads = pick(random, 1, 2);
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
 TEST(search_tells_apart_what_32_bits_cannot) {
     // All weights agree in their first forty bits: the filter sees ties everywhere, and the optimum is decided by what
     // it rounds away. Sums are whole numbers below 2^53, so enumeration is exact and so must the engine be.
@@ -515,14 +549,14 @@ TEST(search_many_labels_in_little_memory) {
     const Run run(table, options);
     const RowSet root = all_rows(run.instance);
     const Local local(run.instance, root);
-    const AnyLabels exact(run.instance, run.constraints);
+    const Stumps exact(run.instance, run.constraints);
     std::size_t numbers = root.rows.size() * Kernels::lanes;
     for (const LocalAxis& axis : local.axes) {
         numbers += 2 * root.rows.size() + 2 * static_cast<std::size_t>(axis.n_codes);
     }
     const std::size_t bytes = numbers * sizeof(std::int32_t);
-    CHECK(!ManyLabels(run.instance, exact, run.control, bytes).fits(local));
-    CHECK(ManyLabels(run.instance, exact, run.control, 2 * bytes).fits(local));
+    CHECK(!ManyLabels(run.instance, run.constraints, exact, run.control, bytes).fits(local));
+    CHECK(ManyLabels(run.instance, run.constraints, exact, run.control, 2 * bytes).fits(local));
 }
 
 TEST(search_guesses_keep_their_guarantee) {
