@@ -214,6 +214,45 @@ def test_messy_frames(library: Any) -> None:
     assert own.rewards[:, 1].mean() > own.rewards[:, 0].mean()
 
 
+def test_rows_go_by_place_not_by_index() -> None:
+    """Frames that were filtered or sorted have an index of their own; nothing is looked up by it."""
+    rng = np.random.default_rng(3)
+    X, treatment, outcome = rng.normal(size=(30, 2)), np.arange(30) % 2, rng.normal(size=30)
+    plain = policy.doubly_robust(X, treatment, outcome, costs=[0.0, 1.0], propensity=0.4, random_state=0)
+    costs = pd.DataFrame({1: 1.0, 0: 0.0}, index=rng.permutation(30))
+    messy = policy.doubly_robust(
+        pd.DataFrame(X, index=rng.permutation(30) + 100),
+        pd.Series(treatment == 1, index=rng.permutation(30), dtype="boolean"),
+        pd.Series(outcome, index=rng.permutation(30), dtype="Float64"),
+        costs=costs.set_axis([True, False], axis=1),
+        propensity=pd.Series(0.4, index=rng.permutation(30)),
+        random_state=0,
+    )
+    assert messy.actions == (False, True)
+    np.testing.assert_array_equal(messy.rewards, plain.rewards)
+
+
+def test_the_three_scores_are_asked_alike() -> None:
+    given = (ROWS, ARMS, OUTCOMES, 0.5, LinearRegression(), LogisticRegression(), 2, 0.05, 0)
+    assert [score(*given).method for score in SCORES] == ["direct", "inverse propensity", "doubly robust"]
+    for score in SCORES:
+        with pytest.raises(ValueError, match="propensity must lie strictly between 0 and 1"):
+            score(ROWS, ARMS, OUTCOMES, propensity=1.0)
+
+
+def test_rows_of_scores() -> None:
+    scores = policy.doubly_robust(ROWS, ["a", "b"] * 3, OUTCOMES, folds=2, random_state=0)
+    assert scores.shape == (6, 2)
+    for rows in (np.array([4, 1]), (np.array([4, 1]), ...)):
+        part = scores[rows]
+        assert part.actions == ("a", "b")
+        np.testing.assert_array_equal(part.rewards, scores.rewards[[4, 1]])
+        assert part.treatment.tolist() == [0, 1]
+        assert part.expected is not None
+        assert part.expected.shape == (2, 2)
+    assert policy.direct(ROWS, ARMS, OUTCOMES, folds=2)[:3].propensity is None
+
+
 def test_scores_are_arrays() -> None:
     scores = policy.direct(np.zeros((10, 1)), [0.0, 1.0] * 5, np.ones(10))
     assert scores.actions == (0, 1)
@@ -250,7 +289,7 @@ OUTCOMES = np.arange(6.0)
         ({"treatment": [0] * 6}, r"one value \(0\): there is nothing to choose"),
         ({"treatment": [0, 1, 0, 1, 0, None]}, "treatment is missing in row 5"),
         ({"treatment": pd.Series([0, 1, pd.NA] * 2)}, "treatment is missing in row 2"),
-        ({"treatment": [0, 1]}, r"treatment has shape \(2,\), but X has 6 rows"),
+        ({"treatment": [0, 1]}, "treatment has 2 rows, but X has 6"),
         ({"treatment": [0, 0, 0, 0, 0, 1]}, "action 1 has 1 row; at least 2"),
         ({"actions": [0, 1, 2]}, "action 2 has no rows"),
         ({"actions": [0, 2]}, "row 1 has 1, which is none of the actions 0, 2"),
@@ -258,7 +297,7 @@ OUTCOMES = np.arange(6.0)
         ({"outcome": [0, 1, 2, 3, np.nan, 5]}, "outcome is NaN in row 4"),
         ({"outcome": [0, 1, 2, np.inf, 4, 5]}, "outcome is infinite in row 3"),
         ({"outcome": list("abcdef")}, "outcome must hold numbers"),
-        ({"outcome": [1.0]}, r"outcome has shape \(1,\)"),
+        ({"outcome": [1.0]}, "outcome has 1 rows, but X has 6"),
         ({"propensity": [0.0, 1.0]}, "strictly between 0 and 1: row 0, action 0 has 0.0"),
         ({"propensity": [0.5, 0.5, 0.5, 1.0, 0.5, 0.5]}, "row 3, action 0 has 0.0"),
         ({"propensity": np.full((6, 2), np.nan)}, "row 0, action 0 has nan"),
@@ -270,6 +309,32 @@ OUTCOMES = np.arange(6.0)
         ({"costs": [1.0, np.inf]}, "costs must be finite: row 0, action 1 has inf"),
         ({"folds": 1}, "folds must be an integer of at least 2, not 1"),
         ({"clip": 0.7}, "clip must be at least 0 and below 0.5"),
+        ({"clip": "little"}, "clip must be at least 0 and below 0.5, not 'little'"),
+        ({"treatment": pd.DataFrame({"t": ARMS})}, r"treatment must be one action a row, but has shape \(6, 1\)"),
+        ({"treatment": np.eye(2)[ARMS]}, r"treatment must be one action a row, but has shape \(6, 2\)"),
+        ({"treatment": pd.Series(["a", "b", None] * 2, dtype="string")}, "treatment is missing in row 2"),
+        ({"treatment": pd.Series([True, None] * 3, dtype="boolean")}, "treatment is missing in row 1"),
+        ({"actions": "01"}, "actions must be a sequence of actions, not the string '01'"),
+        ({"outcome": ["yes", "no"] * 3}, "outcome must hold numbers: row 0 has 'yes'"),
+        ({"outcome": ["1.5"] * 5 + ["n/a"]}, "outcome must hold numbers: row 5 has 'n/a'"),
+        ({"outcome": pd.Series([1, pd.NA, 2] * 2, dtype=object)}, "outcome is NaN in row 1"),
+        ({"outcome": pd.Series([1, None, 2] * 2, dtype="Int64")}, "outcome is NaN in row 1"),
+        ({"outcome": pd.Series([True, None] * 3, dtype="boolean")}, "outcome is NaN in row 1"),
+        ({"outcome": pl.Series([1.0, 2.0, None] * 2)}, "outcome is NaN in row 2"),
+        ({"outcome": pd.date_range("2020", periods=6)}, "outcome must hold numbers, not datetime64"),
+        ({"outcome": np.ones(6) + 1j}, "outcome must hold numbers, not complex128"),
+        ({"outcome": [[1], [2, 3], [], [], [], []]}, "outcome must hold numbers"),
+        ({"outcome": np.ones((6, 1))}, r"outcome must be one number a row, but has shape \(6, 1\)"),
+        ({"propensity": ["half", "half"]}, "propensity must hold numbers: row 0 has 'half'"),
+        ({"propensity": pd.Series([0.5, pd.NA, 0.5] * 2, dtype="Float64")}, "row 1, action 0 has nan"),
+        ({"propensity": pd.DataFrame({"p0": [0.5] * 6, "p1": [0.5] * 6})}, "propensity names 'p0'"),
+        ({"propensity": np.full(5, 0.5)}, r"propensity must be .*not of shape \(5,\)"),
+        ({"costs": pd.DataFrame({0: [0.0, pd.NA] * 3, 1: 1.0}, dtype="Float64")}, "row 1, action 0 has nan"),
+        ({"costs": [[0, 1]] * 5 + [[0, "much"]]}, "costs must hold numbers: row 5, action 1 has 'much'"),
+        ({"costs": np.zeros(6)}, r"costs must be one number an action \(2\) or n × K \(6, 2\), not of shape \(6,\)"),
+        ({"X": pd.DataFrame({"age": [1.0, 2.0, np.inf] * 2})}, "contains infinity: column 'age', row 2"),
+        ({"X": pd.DataFrame({"born": pd.date_range("2020", periods=6)})}, "column 'born' holds dates"),
+        ({"X": OUTCOMES}, "Expected 2D array"),
     ],
 )
 def test_bad_logs(change: dict[str, Any], words: str) -> None:
@@ -295,9 +360,20 @@ def test_a_propensity_of_zero_needs_a_clip() -> None:
 
 
 @pytest.mark.parametrize("name", ["outcome_model", "propensity_model"])
-def test_models_must_be_models(name: str) -> None:
+@pytest.mark.parametrize("model", ["forest", LogisticRegression])
+def test_models_must_be_models(name: str, model: Any) -> None:
     with pytest.raises(TypeError, match=f"{name} must be a scikit-learn estimator"):
-        policy.doubly_robust(ROWS, ARMS, OUTCOMES, **{name: "forest"})
+        policy.doubly_robust(ROWS, ARMS, OUTCOMES, **{name: model})
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("outcome_model", LinearRegression()), ("propensity_model", LogisticRegression())]
+)
+def test_a_model_that_does_not_suit_the_table_is_named(name: str, model: Any) -> None:
+    words = f"{name} .{type(model).__name__}. cannot learn from this log: "
+    for X, reason in ((np.where(ROWS == 3, np.nan, ROWS), "Input X contains NaN"), ([["a"]] * 6, "")):
+        with pytest.raises(ValueError, match=words + reason):
+            policy.doubly_robust(X, ARMS, OUTCOMES, folds=2, random_state=0, **{name: model})
 
 
 def test_a_model_that_predicts_nonsense_is_named() -> None:

@@ -419,6 +419,13 @@ def test_a_false_certificate_is_found_out(table: Any) -> None:
         (pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "z"]}), "rewards must hold numbers"),
         (pd.DataFrame([[1, 2]] * 3, columns=["a", "a"]), "'a' occurs twice"),
         (np.empty((3, 0)), "n × K"),
+        (pd.DataFrame({"a": [1.0, 2.0, None], "b": [1, 2, 3]}, dtype="Float64"), "NaN: row 2, action 'a'"),
+        (pl.DataFrame({"a": [1.0, None, 2.0], "b": [1, 2, 3]}), "NaN: row 1, action 'a'"),
+        (pd.DataFrame({"a": [1, 2, 3], "id": ["1", "2", "x3"]}), "numbers: row 2, action 'id' has 'x3'"),
+        (pd.DataFrame({"a": pd.date_range("2020", periods=3)}), "rewards must hold numbers, not datetime64"),
+        (np.eye(3) + 1j, "rewards must hold numbers, not complex128"),
+        ([[1.0, 2.0], [1.0], [2.0, 3.0]], "rewards must hold numbers"),
+        ([[1e308, -1e308]] * 3, "too far apart"),
     ],
 )
 def test_bad_rewards(rewards: Any, words: str) -> None:
@@ -435,7 +442,7 @@ def test_bad_rewards(rewards: Any, words: str) -> None:
         ([0, 0, 0], "action 1 has no rows"),
         ([0, None, 1], "missing in row 1"),
         ([0.0, 1.0, np.nan], "missing in row 2"),
-        ([0, 1], r"shape \(2,\), but X has 3 rows"),
+        ([0, 1], "treatment has 2 rows, but X has 3"),
     ],
 )
 def test_bad_treatments(treatment: Any, words: str) -> None:

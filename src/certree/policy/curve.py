@@ -18,7 +18,7 @@ from joblib import effective_n_jobs
 
 from certree.features import make_features
 from certree.policy.budget import Candidate, Spending, read_spending
-from certree.policy.log import read_rewards, read_treatment
+from certree.policy.log import read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.solver import Limits, bin_numeric, solve
 from certree.table import read_table
@@ -128,7 +128,7 @@ def budget_curve(
         max_depth=max_depth,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
-        arms=None if treatment is None else read_treatment(treatment, table.n_rows, actions)[0],
+        arms=read_arms(treatment, actions, weights, min_samples_arm),
         min_samples_arm=min_samples_arm,
     )
     spending = Spending.make(problem, read_spending(costs, table.n_rows, actions), weights)

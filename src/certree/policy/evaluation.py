@@ -21,11 +21,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
-from certree.policy.log import Log, check_count, find_action, read_log
+from certree.policy.log import (
+    Log,
+    check_between,
+    check_count,
+    check_shape,
+    find_action,
+    is_present,
+    read_log,
+)
 from certree.policy.scores import Nuisances, Scores, combine, make_scores, split_rows
 from certree.table import read_table
 from certree.tree import Tree, Value, format_number, plain_value
@@ -100,7 +108,9 @@ class Evaluation:
     """The gain of the policy over giving everyone the same action, paired."""
     gain_over_random: Estimate
     control: Value
-    """The action that stands for treating nobody."""
+    """The action that gains are over where one must be named."""
+    is_control_nobody: bool
+    """Whether it is known to stand for treating nobody: it was named, the actions were given in order, or it is 0."""
     rates: dict[Value, float]
     """The share of rows that the policy gives each action."""
     leaves: tuple[LeafRow, ...]
@@ -116,7 +126,7 @@ class Evaluation:
 
     @property
     def gain(self) -> Estimate:
-        """Over treating nobody: over the control action."""
+        """Over the control action."""
         return self.gains[self.control]
 
     @property
@@ -142,11 +152,12 @@ class Evaluation:
                 f"({sure} interval)."
             )
         unbeaten = [action for action, gain in self.gains.items() if not gain.low > 0]
-        names = " or ".join(
-            f"{action!r} (treating nobody)" if action == self.control else repr(action) for action in unbeaten
-        )
+        names = " or ".join(f"{action!r}{' (treating nobody)' * self._is_nobody(action)}" for action in unbeaten)
         amounts = " and ".join(str(self.gains[action]) for action in unbeaten)
         return f"No gain over giving everyone {names} can be shown: the policy gains {amounts} ({sure} interval)."
+
+    def _is_nobody(self, action: Value) -> bool:
+        return self.is_control_nobody and action == self.control
 
     def summary(self) -> str:
         """Everything but the leaves and groups, for people."""
@@ -156,7 +167,7 @@ class Evaluation:
             f"Mean reward of the policy: {self.value}, on {self.n_rows:,} rows unseen in learning ({splits}).",
             *(
                 f"Everyone {action!r}: {fixed}; the policy gains {self.gains[action]}"
-                f"{' over treating nobody' if action == self.control else ''}."
+                f"{' over treating nobody' * self._is_nobody(action)}."
                 for action, fixed in self.fixed.items()
             ),
             f"The policy gains {self.gain_over_random} over an action at random.",
@@ -221,7 +232,8 @@ def evaluate(
     level : float, default=0.95
         Of the intervals.
     control : action, default=None
-        The action that stands for treating nobody. None: the first.
+        The action that stands for treating nobody. None: the first, which is called so only where it is 0 or False or
+        `actions` says what comes first: the first word of the alphabet means nothing.
     group : array of n values, default=None
         A sensitive group of each row, for rates and values by group.
     fit_params : mapping, default=None
@@ -229,8 +241,8 @@ def evaluate(
         hand.
     """
     check_count("repeats", repeats, 1)
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, not {level!r}")
+    check_between("level", level, 0, 1)
+    _check_policy(policy)
     log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
     nuisances = Nuisances(outcome_model, propensity_model, clip)
     base = 0 if control is None else find_action(control, log.actions, "control is")
@@ -251,6 +263,7 @@ def evaluate(
         gains={name: gain_over(columns) for name, columns in rewards.items()},
         gain_over_random=gain_over([trial.rewards.mean(axis=1) for trial in trials]),
         control=log.actions[base],
+        is_control_nobody=control is not None or actions is not None or log.actions[base] == 0,
         rates=_rates(np.concatenate([trial.action for trial in trials]), log.actions),
         leaves=_list_leaves(log, first, base, level),
         groups=() if group_codes is None else _list_groups(log, first, base, level, group_codes, group_names),
@@ -304,7 +317,12 @@ def _judge_once(
         rows = np.flatnonzero(~np.isin(fold, left_out))
         models, part = np.ix_(np.array(left_out), rows), log.take(rows)
         scores = make_scores(part, "doubly robust", expected[models].mean(axis=0), propensity[models].mean(axis=0))
-        return _learn(policy, part, scores, _check_method_params(log.treatment, fit_params, rows))
+        try:
+            return _learn(policy, part, scores, _check_method_params(log.treatment, fit_params, rows))
+        except ValueError as error:
+            raise ValueError(
+                f"{error} (learning the policy on {len(rows)} of {log.n_rows} rows, without a fold)"
+            ) from error
 
     action = np.empty(log.n_rows, dtype=np.int64)
     leaf = np.empty(log.n_rows, dtype=object)
@@ -346,12 +364,19 @@ def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) ->
     return model.fit(log.X, scores, **fit_params)
 
 
+def _check_policy(policy: Any) -> None:
+    if isinstance(policy, type) or not (hasattr(policy, "predict") or callable(policy)):
+        what = f"the class {policy.__name__}" if isinstance(policy, type) else f"a {type(policy).__name__}"
+        raise TypeError(f"policy must be an estimator, a Tree or a function from a table to actions, not {what}")
+    if hasattr(policy, "fit") and hasattr(policy, "__sklearn_tags__") and is_classifier(policy):
+        raise TypeError(
+            f"policy is a classifier ({type(policy).__name__}), which learns labels; what learns rewards is needed, as "
+            "PolicyTree does. Give its `predict` to judge it as it is"
+        )
+
+
 def _choose(policy: Any, X: Any, actions: tuple[Value, ...]) -> Array:
     """The policy's actions as indices."""
-    if not (hasattr(policy, "predict") or callable(policy)):
-        raise TypeError(
-            f"policy must be an estimator, a Tree or a function from a table to actions, not a {type(policy).__name__}"
-        )
     given = np.asarray(policy.predict(X) if hasattr(policy, "predict") else policy(X))
     n_rows = read_table(X).n_rows
     if given.shape != (n_rows,):
@@ -452,12 +477,9 @@ def _list_groups(
 
 def _read_group(group: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
     given = np.asarray(group)
-    if given.shape != (n_rows,):
-        raise ValueError(f"group has shape {given.shape}, but X has {n_rows} rows")
-    # As a table's column, so that every mark of a missing value is read alike.
-    values = read_table(given.reshape(-1, 1)).columns[0].tolist()
-    named = ["missing" if value is None or value != value else plain_value(value) for value in values]
-    whole = [int(value) if isinstance(value, float) and value.is_integer() else value for value in named]
+    check_shape("group", given, n_rows, "value")
+    values = [plain_value(value) if is_present(value) else "missing" for value in given.tolist()]
+    whole = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
     names = tuple(sorted(set(whole), key=lambda value: (isinstance(value, str), value)))
     code_of = {name: code for code, name in enumerate(names)}
     return np.array([code_of[value] for value in whole]), names

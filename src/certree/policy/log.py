@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ def read_log(
 ) -> Log:
     """A checked log. With `maximize=False` outcomes are read as costs and change their sign."""
     table = read_table(X)
+    _check_finite(table)
     codes, names = read_treatment(treatment, table.n_rows, actions)
     values = _read_outcome(outcome, table.n_rows)
     return Log(
@@ -95,16 +97,16 @@ def read_log(
 
 
 def read_treatment(
-    treatment: Any, n_rows: int, actions: Sequence[Any] | None = None
+    treatment: Any, n_rows: int, actions: Sequence[Any] | None = None, hint: str = ""
 ) -> tuple[Array, tuple[Value, ...]]:
     """The action of each row as an index, and the actions: those given, or all that occur, sorted.
 
-    Every action must have rows: nothing can be learned of one that nobody got.
+    Every action must have rows: nothing can be learned of one that nobody got. `hint` is said of a
+    treatment that is none of them.
     """
     given = np.asarray(treatment)
-    if given.shape != (n_rows,):
-        raise ValueError(f"treatment has shape {given.shape}, but X has {n_rows} rows")
-    values = [plain_value(value) if _is_present(value) else None for value in given.tolist()]
+    check_shape("treatment", given, n_rows, "action")
+    values = [plain_value(value) if is_present(value) else None for value in given.tolist()]
     if None in values:
         raise ValueError(f"treatment is missing in row {values.index(None)}")
     if all(isinstance(value, float) and value.is_integer() for value in values):
@@ -114,20 +116,34 @@ def read_treatment(
         if len(names) < 2:
             raise ValueError(f"treatment has one value ({names[0]!r}): there is nothing to choose between")
     else:
+        if isinstance(actions, str):
+            raise ValueError(f"actions must be a sequence of actions, not the string {actions!r}")
         names = tuple(plain_value(action) for action in actions)
         _check_names(names)
     code_of = {name: code for code, name in enumerate(names)}
     for row, value in enumerate(values):
         if value not in code_of:
-            raise ValueError(
-                f"treatment: row {row} has {value!r}, which is none of the actions {_list(names)}; "
-                "rewards given as a frame name their actions by its columns"
-            )
+            raise ValueError(f"treatment: row {row} has {value!r}, which is none of the actions {_list(names)}{hint}")
     codes = np.array([code_of[value] for value in values if value is not None], dtype=np.int64)
     rows = np.bincount(codes, minlength=len(names))
     if not rows.all():
         raise ValueError(f"action {names[int(np.argmin(rows))]!r} has no rows: no row of treatment got it")
     return codes, names
+
+
+def read_arms(treatment: Any, actions: tuple[Value, ...], weights: Array, min_samples_arm: int) -> Array | None:
+    """The arm of each row beside its rewards, as an index; `min_samples_arm` needs some of every action that count."""
+    check_count("min_samples_arm", min_samples_arm, 0)
+    if treatment is None:
+        if min_samples_arm > 0:
+            raise ValueError("min_samples_arm needs treatment: the arm of every row")
+        return None
+    hint = "; rewards given as a frame name their actions by its columns"
+    arms, _ = read_treatment(treatment, len(weights), actions, hint)
+    rows = np.bincount(arms[weights > 0], minlength=len(actions))
+    if min_samples_arm > 0 and not rows.all():
+        raise ValueError(f"action {actions[int(np.argmin(rows))]!r} has no rows of positive weight")
+    return arms
 
 
 def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
@@ -140,10 +156,7 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
     elif hasattr(rewards, "columns"):
         names = tuple(plain_value(name) for name in rewards.columns)
         _check_names(names)
-    try:
-        matrix: Array = np.array(rewards, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"rewards must hold numbers: {error}") from error
+    matrix = read_numbers("rewards", rewards, names).copy()
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise ValueError(f"rewards must be a column an action (n × K), not of shape {matrix.shape}")
     if matrix.shape[0] != n_rows:
@@ -156,12 +169,16 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
         row, action = np.argwhere(~np.isfinite(matrix))[0]
         what = "NaN" if np.isnan(matrix[row, action]) else "infinity"
         raise ValueError(f"rewards contains {what}: row {row}, action {names[action]!r}")
+    with np.errstate(over="ignore"):
+        is_too_wide = np.isinf((matrix.max() - matrix.min()) * n_rows)
+    if is_too_wide:
+        raise ValueError(f"rewards from {matrix.min()} to {matrix.max()} lie too far apart to be added up")
     return matrix, names
 
 
 def find_action(value: Any, actions: tuple[Value, ...], who: str) -> int:
     """The place of an action among the actions; `who` has named it, and is named where there is none."""
-    if plain_value(value) not in actions:
+    if not is_present(value) or plain_value(value) not in actions:
         raise ValueError(f"{who} {value!r}, which is none of the actions {_list(actions)}")
     return actions.index(plain_value(value))
 
@@ -171,13 +188,51 @@ def check_count(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")
 
 
-def _read_outcome(outcome: Any, n_rows: int) -> Array:
+def check_shape(what: str, values: Array, n_rows: int, each: str) -> None:
+    """One value a row, as long as X."""
+    if values.ndim != 1:
+        raise ValueError(f"{what} must be one {each} a row, but has shape {values.shape}")
+    if len(values) != n_rows:
+        raise ValueError(f"{what} has {len(values)} rows, but X has {n_rows}")
+
+
+def check_between(name: str, value: Any, low: float, high: float, *, includes_low: bool = False) -> None:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and (low < value < high or (includes_low and value == low))):
+        bounds = f"at least {low:g} and below {high:g}" if includes_low else f"a number between {low:g} and {high:g}"
+        raise ValueError(f"{name} must be {bounds}, not {value!r}")
+
+
+def read_numbers(what: str, given: Any, names: tuple[Value, ...] | None = None) -> Array:
+    """float64, every mark of a missing value as NaN; an error names the first row (and column) that holds no number."""
     try:
-        values: Array = np.asarray(outcome, dtype=np.float64)
+        raw = np.asarray(given)
+    except ValueError as error:
+        raise ValueError(f"{what} must hold numbers: {error}") from error
+    if raw.dtype.kind in "mMc":
+        raise ValueError(f"{what} must hold numbers, not {raw.dtype}")
+    if raw.dtype.kind == "O" and raw.ndim > 0:
+        raw = np.where(np.frompyfunc(is_present, 1, 1)(raw).astype(bool), raw, np.nan)
+    try:
+        return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"outcome must hold numbers: {error}") from error
-    if values.shape != (n_rows,):
-        raise ValueError(f"outcome has shape {values.shape}, but X has {n_rows} rows")
+        raise ValueError(f"{what} must hold numbers: {_find_word(raw, names) or error}") from error
+
+
+def _find_word(raw: Array, names: tuple[Value, ...] | None) -> str:
+    """Where the first value is that is no number, in words."""
+    for place, value in np.ndenumerate(raw):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            column = f", action {names[place[1]]!r}" if names is not None and len(place) == 2 else ""
+            return f"row {place[0]}{column} has {plain_value(value)!r}" if place else repr(value)
+    return ""
+
+
+def _read_outcome(outcome: Any, n_rows: int) -> Array:
+    values = read_numbers("outcome", outcome)
+    check_shape("outcome", values, n_rows, "number")
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values)))
         raise ValueError(f"outcome is {'NaN' if np.isnan(values[row]) else 'infinite'} in row {row}")
@@ -189,11 +244,7 @@ def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
     shape = (n_rows, len(names))
     if costs is None:
         return np.zeros(shape)
-    ordered = _in_order("costs", costs, names)
-    try:
-        amounts: Array = np.asarray(ordered, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"costs must hold numbers: {error}") from error
+    amounts = read_numbers("costs", _in_order("costs", costs, names), names)
     if amounts.shape not in (shape, (len(names),)):
         raise ValueError(
             f"costs must be one number an action ({len(names)}) or n × K {shape}, not of shape {amounts.shape}"
@@ -207,7 +258,7 @@ def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
 
 def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
     shape = (n_rows, len(names))
-    known: Array = np.asarray(_in_order("propensity", propensity, names), dtype=np.float64)
+    known = read_numbers("propensity", _in_order("propensity", propensity, names), names)
     if len(names) == 2 and known.shape in ((), (n_rows,)) and known.shape != (2,):
         known = np.stack([1 - known, known], axis=-1)
     if known.shape not in (shape, (len(names),)):
@@ -229,6 +280,12 @@ def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> 
         row = int(np.argmax(np.abs(total - 1)))
         raise ValueError(f"propensity must sum to 1 over the actions: row {row} sums to {total[row]}")
     return known
+
+
+def _check_finite(table: Table) -> None:
+    for name, values in zip(table.names, table.columns, strict=True):
+        if values.dtype == np.float64 and np.isinf(values).any():
+            raise ValueError(f"Input X contains infinity: column {name!r}, row {int(np.argmax(np.isinf(values)))}")
 
 
 def _in_order(what: str, given: Any, names: tuple[Value, ...]) -> Any:
@@ -257,7 +314,7 @@ def _check_names(names: tuple[Value, ...]) -> None:
             raise ValueError(f"action {name!r} occurs twice")
 
 
-def _is_present(value: Any) -> bool:
+def is_present(value: Any) -> bool:
     # NaN is the only float unlike itself; pandas' NA and NaT go by their names.
     return not (value is None or (isinstance(value, float) and value != value) or type(value).__name__ in _MISSING)
 

@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 
 from certree.features import make_features
 from certree.path import PathPoint, RegularizationPath, trace_path
-from certree.policy.log import read_rewards, read_treatment
+from certree.policy.log import read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.solver import Limits, bin_numeric
 from certree.table import read_table
@@ -67,7 +67,7 @@ def regularization_path(
         max_depth=max_depth,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
-        arms=None if treatment is None else read_treatment(treatment, table.n_rows, actions)[0],
+        arms=read_arms(treatment, actions, weights, min_samples_arm),
         min_samples_arm=min_samples_arm,
     )
     path = trace_path(problem, Limits(time_limit, memory_limit, effective_n_jobs(n_jobs)), verbose=verbose)

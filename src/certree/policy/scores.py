@@ -14,7 +14,8 @@ no row is scored by a model that has seen it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
-from certree.policy.log import Log, check_count, read_log
+from certree.policy.log import Log, check_between, check_count, read_log
 from certree.tree import Value, format_number
 
 Array = NDArray[Any]
@@ -95,6 +96,26 @@ class Scores:
     def __len__(self) -> int:
         return len(self.rewards)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and actions, where scikit-learn looks for them."""
+        return len(self.rewards), len(self.actions)
+
+    def __getitem__(self, rows: Any) -> Scores:
+        """Some rows alone, so that a search over parameters may split them; the diagnostics stay those of all rows."""
+        rows = rows[0] if isinstance(rows, tuple) else rows  # scikit-learn asks for [rows, ...]
+
+        def take(values: Array | None) -> Array | None:
+            return None if values is None else values[rows]
+
+        return replace(
+            self,
+            rewards=self.rewards[rows],
+            treatment=self.treatment[rows],
+            expected=take(self.expected),
+            propensity=take(self.propensity),
+        )
+
     def summary(self) -> str:
         """Diagnostics for people, a line an action."""
         lines = [f"{self.method.capitalize()} scores of {len(self):,} rows and {len(self.actions)} actions."]
@@ -119,36 +140,46 @@ def direct(
     X: Any,
     treatment: Any,
     outcome: Any,
-    *,
+    propensity: Any = None,
     outcome_model: Any = None,
+    propensity_model: Any = None,
     folds: int = 5,
+    clip: float = 0.01,
     random_state: Any = None,
+    *,
     maximize: bool = True,
     costs: Any = None,
     actions: Sequence[Any] | None = None,
 ) -> Scores:
-    """Scores from an outcome model alone: little noise, and as wrong as the model. Parameters: `doubly_robust`."""
-    log = read_log(X, treatment, outcome, costs=costs, maximize=maximize, actions=actions)
-    return score(log, "direct", Nuisances(outcome_model, None), folds, random_state)
+    """Scores from an outcome model alone: little noise, and as wrong as the model. Parameters: `doubly_robust`.
+
+    What is said of propensities is checked and not used, so that one score may stand for another.
+    """
+    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    return score(log, "direct", Nuisances(outcome_model, propensity_model, clip), folds, random_state)
 
 
 def inverse_propensity(
     X: Any,
     treatment: Any,
     outcome: Any,
-    *,
     propensity: Any = None,
+    outcome_model: Any = None,
     propensity_model: Any = None,
     folds: int = 5,
     clip: float = 0.01,
     random_state: Any = None,
+    *,
     maximize: bool = True,
     costs: Any = None,
     actions: Sequence[Any] | None = None,
 ) -> Scores:
-    """Scores from propensities alone: no model of the outcome, and much noise. Parameters: `doubly_robust`."""
+    """Scores from propensities alone: no model of the outcome, and much noise. Parameters: `doubly_robust`.
+
+    An outcome model is checked and not used, so that one score may stand for another.
+    """
     log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
-    return score(log, "inverse propensity", Nuisances(None, propensity_model, clip), folds, random_state)
+    return score(log, "inverse propensity", Nuisances(outcome_model, propensity_model, clip), folds, random_state)
 
 
 def doubly_robust(
@@ -213,11 +244,11 @@ class Nuisances:
     clip: float = 0.01
 
     def __post_init__(self) -> None:
-        if not 0 <= self.clip < 0.5:
-            raise ValueError(f"clip must be at least 0 and below 0.5, not {self.clip!r}")
+        check_between("clip", self.clip, 0, 0.5, includes_low=True)
         for name, method in (("outcome_model", "predict"), ("propensity_model", "predict_proba")):
             model = getattr(self, name)
-            if model is not None and not (hasattr(model, "fit") and hasattr(model, method)):
+            is_model = hasattr(model, "fit") and hasattr(model, method) and not isinstance(model, type)
+            if model is not None and not is_model:
                 raise TypeError(f"{name} must be a scikit-learn estimator with fit and {method}, not {model!r}")
 
     def predict_outcomes(self, log: Log, seen: Array, held: Array) -> Array:
@@ -233,11 +264,12 @@ class Nuisances:
             if is_classifier(model) and (y == y[0]).all():
                 expected[:, action] = y[0]
                 continue
-            model.fit(_safe_indexing(X, rows), y)
             at = _safe_indexing(X, held)
-            expected[:, action] = (
-                model.predict_proba(at) @ model.classes_ if is_classifier(model) else model.predict(at)
-            )
+            with _named("outcome_model", model):
+                model.fit(_safe_indexing(X, rows), y)
+                expected[:, action] = (
+                    model.predict_proba(at) @ model.classes_ if is_classifier(model) else model.predict(at)
+                )
         return expected
 
     def predict_propensities(self, log: Log, seen: Array, held: Array) -> Array:
@@ -248,8 +280,9 @@ class Nuisances:
             model, X = _default_propensity_model(), log.numbers
         else:
             model, X = clone(self.propensity_model), log.X
-        model.fit(_safe_indexing(X, seen), log.treatment[seen])
-        return np.asarray(model.predict_proba(_safe_indexing(X, held)), dtype=np.float64)
+        with _named("propensity_model", model):
+            model.fit(_safe_indexing(X, seen), log.treatment[seen])
+            return np.asarray(model.predict_proba(_safe_indexing(X, held)), dtype=np.float64)
 
     def bound(self, log: Log, propensity: Array) -> Array:
         """Propensities to divide by: estimated ones clipped, known ones as they are."""
@@ -263,6 +296,15 @@ class Nuisances:
                 "set clip above 0 to bound it"
             )
         return bounded
+
+
+@contextmanager
+def _named(name: str, model: Any) -> Iterator[None]:
+    """What a model complains of, with the model's name: an X that suits a tree may not suit it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{name} ({type(model).__name__}) cannot learn from this log: {error}") from error
 
 
 def _default_outcome_model(n_rows: int) -> Any:

@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from certree.estimators import TreeEstimator
 from certree.features import make_features
 from certree.policy.budget import Spending, read_spending, solve_within
-from certree.policy.log import read_rewards, read_treatment
+from certree.policy.log import read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.solver import Limits, bin_numeric, solve
 from certree.tree import Tree
@@ -199,7 +199,7 @@ class PolicyTree(TreeEstimator):
         table = self._read(X, reset=True)
         amounts, actions = read_rewards(rewards, table.n_rows)
         weights = check_weights(sample_weight, table.n_rows)
-        arms = self._read_arms(treatment, actions, weights)
+        arms = read_arms(treatment, actions, weights, self.min_samples_arm)
         features = make_features(table, thresholds=self.thresholds, weights=weights, binner=bin_numeric)
         problem = Problem.from_rewards(
             features,
@@ -258,17 +258,6 @@ class PolicyTree(TreeEstimator):
         if tuple(actions) != self.tree_.labels:
             raise ValueError(f"rewards has the actions {list(actions)}, the policy {list(self.tree_.labels)}")
         return mean_reward(amounts, self.tree_.label[leaf], check_weights(sample_weight, len(leaf)))
-
-    def _read_arms(self, treatment: Any, actions: tuple[Any, ...], weights: Array) -> Array | None:
-        if treatment is None:
-            if self.min_samples_arm > 0:
-                raise ValueError("min_samples_arm needs treatment: the arm of every row")
-            return None
-        arms, _ = read_treatment(treatment, len(weights), actions)
-        rows = np.bincount(arms[weights > 0], minlength=len(actions))
-        if self.min_samples_arm > 0 and not rows.all():
-            raise ValueError(f"action {actions[int(np.argmin(rows))]!r} has no rows of positive weight")
-        return arms
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
