@@ -92,11 +92,9 @@ class Spending:
 
     def of_spend_alone(self) -> Problem:
         """The problem whose objective is the spend."""
-        # Without a penalty something else has to limit the tree, and none is deeper than it has rows or leaves to part.
-        depths = [self.problem.n_rows - 1]
-        depths += [] if self.problem.max_depth is None else [self.problem.max_depth]
-        depths += [] if self.problem.max_leaves is None else [self.problem.max_leaves - 1]
-        return replace(self.problem, costs=self.amounts, best_rewards=None, regularization=0.0, max_depth=min(depths))
+        # Without a penalty something else has to limit the tree, and no tree is deeper than it has rows.
+        depth = self.problem.n_rows - 1 if self.problem.max_depth is None else self.problem.max_depth
+        return replace(self.problem, costs=self.amounts, best_rewards=None, regularization=0.0, max_depth=depth)
 
     def measure(self, tree: Tree) -> Candidate:
         """A tree with its own actions, judged by the raw rows."""
