@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from certree.features import Features, make_features
 from certree.problem import WEIGHT_TOLERANCE, Problem, check_weights
-from certree.solution import FORMAT, STATUSES, CertificateError, Solution, float_slack
+from certree.solution import FORMAT, STATUSES, float_slack
 from certree.tree import Tree, plain_value
 
 Array = NDArray[Any]
@@ -57,18 +57,6 @@ def measure(tree: Tree, problem: Problem) -> Account:
         rows=tuple(np.bincount(leaf, minlength=tree.n_nodes)[leaves].tolist()),
         weights=tuple(np.bincount(leaf, problem.weights, minlength=tree.n_nodes)[leaves].tolist()),
     )
-
-
-def confirm(problem: Problem, solution: Solution) -> Account:
-    """Recompute a solution's loss and objective from the raw rows; a difference beyond rounding is an error."""
-    account = measure(solution.tree, problem)
-    slack = float_slack(problem, account.objective)
-    if not (abs(account.loss - solution.loss) <= slack and abs(account.objective - solution.upper) <= slack):
-        raise CertificateError(
-            f"the solution states loss {solution.loss!r} and objective {solution.upper!r}; "
-            f"the rows add up to {account.loss!r} and {account.objective!r}"
-        )
-    return account
 
 
 # Whether a certificate holds ----------------------------------------------------------------------------------------
