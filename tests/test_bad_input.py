@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certree import Limits, Problem, SparseTreeClassifier, regularization_path, solver
+from certree import Limits, PolicyTree, Problem, SparseTreeClassifier, policy, regularization_path, solver
 from certree.features import make_features
 
 X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 0.0], [3.0, 0.0]])
@@ -222,3 +222,36 @@ def test_a_single_class_is_a_lone_leaf() -> None:
     assert model.status_ == "optimal"
     assert model.predict(X).tolist() == ["only"] * 4
     assert model.predict_proba(X).tolist() == [[1.0]] * 4
+
+
+class TestPolicies:
+    """What is wrong with the log or the rewards of a policy; a budget that no tree meets is found by a search."""
+
+    ROWS = np.arange(12.0).reshape(-1, 1)
+    ARMS = np.array(["none", "call"] * 6)
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"actions": ["none", "call", "visit"]}, "action 'visit' has no rows"),
+            ({"treatment": ["none"] * 11 + ["call"]}, "action 'call' has 1 row; at least 3 are needed"),
+            ({"treatment": ["none"] * 12}, "one value"),
+            ({"propensity": {"none": 0.0, "call": 1.0}}, "strictly between 0 and 1: row 0, action 'call' has 1.0"),
+            (
+                {"propensity": [0.5] * 11 + [1.0]},
+                "row 11, action 'call' has 0.0; leave out rows whose action was certain",
+            ),
+            ({"outcome": [1.0] * 7 + [np.nan] * 5}, "outcome is NaN in row 7"),
+            ({"outcome": np.ones(11)}, "outcome has 11 rows, but X has 12"),
+        ],
+    )
+    def test_logs(self, change: dict[str, Any], words: str) -> None:
+        given = {"X": self.ROWS, "treatment": self.ARMS, "outcome": np.ones(12)} | change
+        with pytest.raises(ValueError, match=words):
+            policy.evaluate(PolicyTree(1), **given)
+
+    def test_treatments_that_are_no_column_of_the_rewards(self) -> None:
+        rewards = pd.DataFrame(np.ones((12, 2)), columns=["none", "letter"])
+        words = "treatment: row 1 has 'call', which is none of the actions 'none', 'letter'.*columns"
+        with pytest.raises(ValueError, match=words):
+            PolicyTree(1, min_samples_arm=1).fit(self.ROWS, rewards, treatment=self.ARMS)

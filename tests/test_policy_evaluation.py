@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -161,6 +161,28 @@ def test_a_gain_that_is_there_is_shown(log: Any) -> None:
 # Figures --------------------------------------------------------------------------------------------------------------
 
 
+def test_figures_of_a_rule_by_hand() -> None:
+    """Without models all is arithmetic: rewards are outcomes over their chances."""
+    rng = np.random.default_rng(0)
+    X, treatment, outcome = rng.integers(0, 2, (90, 1)).astype(float), np.arange(90) % 3, rng.normal(size=90)
+    chances, costs = np.array([0.2, 0.3, 0.5]), rng.random((90, 3))
+    found = policy.evaluate(
+        lambda X: X[:, 0] * 2, X, treatment, outcome, chances, DummyRegressor(strategy="constant", constant=0.0),
+        costs=costs, random_state=0,
+    )  # fmt: skip
+    rewards = (treatment[:, None] == np.arange(3)) * outcome[:, None] / chances - costs
+    own = rewards[np.arange(90), (2 * X[:, 0]).astype(int)]
+    terms = {
+        found.value: own,
+        found.fixed[1]: rewards[:, 1],
+        found.gains[1]: own - rewards[:, 1],
+        found.gain_over_random: own - rewards.mean(axis=1),
+    }
+    for estimate, column in terms.items():
+        assert estimate.value == pytest.approx(column.mean())
+        assert estimate.error == pytest.approx(column.std(ddof=1) / np.sqrt(90))
+
+
 def test_gains_are_paired(log: Any) -> None:
     found = evaluate(log)
     for action, gain in found.gains.items():
@@ -228,6 +250,12 @@ def test_the_table_of_leaves_adds_up(log: Any) -> None:
         assert sum(parts) / 800 == pytest.approx(fixed.value)
         shares = [leaf.rows * leaf.arms[action] for leaf in found.leaves]
         assert sum(shares) == pytest.approx((log.treatment == action).sum())
+    frame = pd.DataFrame(found.leaf_rows())
+    first = found.leaves[0]
+    assert frame.loc[0, "arms of 1"] == first.arms[1]
+    assert frame.loc[0, "rewards of 2 low"] == first.rewards[2].low
+    assert frame.loc[0, "gain value"] == first.gain.value
+    assert frame.shape == (len(found.leaves), 5 + 3 + 3 * 4 + 4)
     lone = evaluate(log, PolicyTree(0))
     assert {leaf.leaf for leaf in lone.leaves} == {"everyone"}
 
@@ -250,6 +278,10 @@ def test_rates_by_group(log: Any, group: Any, names: tuple[Any, ...]) -> None:
         assert sum(row.rows * row.rates[action] for row in found.groups) / 800 == pytest.approx(rate)
     assert sum(row.rows * row.value.value for row in found.groups) / 800 == pytest.approx(found.value.value)
     assert sum(row.rows * row.gain.value for row in found.groups) / 800 == pytest.approx(found.gain.value)
+    frame = pd.DataFrame(found.group_rows())
+    assert frame["group"].tolist() == list(names)
+    assert frame["rates of 2"].tolist() == [row.rates[2] for row in found.groups]
+    assert frame["value high"].tolist() == [row.value.high for row in found.groups]
 
 
 def test_words_and_rows(log: Any) -> None:

@@ -309,6 +309,7 @@ OUTCOMES = np.arange(6.0)
         ({"costs": [1.0, np.inf]}, "costs must be finite: row 0, action 1 has inf"),
         ({"folds": 1}, "folds must be an integer of at least 2, not 1"),
         ({"clip": 0.7}, "clip must be at least 0 and below 0.5"),
+        ({"maximize": "no"}, "maximize must be True or False, not 'no'"),
         ({"clip": "little"}, "clip must be at least 0 and below 0.5, not 'little'"),
         ({"treatment": pd.DataFrame({"t": ARMS})}, r"treatment must be one action a row, but has shape \(6, 1\)"),
         ({"treatment": np.eye(2)[ARMS]}, r"treatment must be one action a row, but has shape \(6, 2\)"),

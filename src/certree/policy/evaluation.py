@@ -186,6 +186,25 @@ class Evaluation:
             for figure, action, e in estimates
         ]
 
+    def leaf_rows(self) -> list[dict[str, Any]]:
+        """The table of leaves as plain rows."""
+        return [_flatten(leaf) for leaf in self.leaves]
+
+    def group_rows(self) -> list[dict[str, Any]]:
+        """The table of groups as plain rows."""
+        return [_flatten(group) for group in self.groups]
+
+
+def _flatten(row: LeafRow | GroupRow) -> dict[str, Any]:
+    """A row of plain values: the low end of the interval of action a's reward is "rewards of a low", and so on."""
+    flat: dict[str, Any] = {}
+    for name, value in vars(row).items():
+        parts = {f"{name} of {key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        for label, part in parts.items():
+            is_estimate = isinstance(part, Estimate)
+            flat |= {f"{label} {figure}": n for figure, n in vars(part).items()} if is_estimate else {label: part}
+    return flat
+
 
 # Finding it ---------------------------------------------------------------------------------------------------------
 

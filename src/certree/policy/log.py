@@ -81,6 +81,8 @@ def read_log(
     actions: Sequence[Any] | None = None,
 ) -> Log:
     """A checked log. With `maximize=False` outcomes are read as costs and change their sign."""
+    if not isinstance(maximize, (bool, np.bool_)):
+        raise ValueError(f"maximize must be True or False, not {maximize!r}")
     table = read_table(X)
     _check_finite(table)
     codes, names = read_treatment(treatment, table.n_rows, actions)
