@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from certree import PolicyTree, SparseTreeClassifier, policy
 from certree.datasets import make_policy
@@ -50,3 +51,19 @@ def test_a_score_of_zero_weighs_nothing() -> None:
     learner.fit(X, np.array([-1.0, -2.0, 0.0, 1.0, 3.0, 0.0]))
     assert learner.predict(X).tolist() == [-1, -1, learner.predict(X)[2], 1, 1, 1]
     assert 0 not in learner.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_in_causalml_itself() -> None:
+    optimize = pytest.importorskip("causalml.optimize", reason="causalml is not installed")
+    log = make_policy(600, 3, depth=2, n_values=8, logging="confounded", random_state=3)
+    learner = optimize.PolicyLearner(
+        outcome_learner=LinearRegression(),
+        treatment_learner=LogisticRegression(),
+        policy_learner=SparseTreeClassifier(max_depth=2, regularization=0.0),
+        random_state=0,
+    ).fit(log.data, treatment=log.treatment, y=log.outcome)
+    best = PolicyTree(2).fit(log.data, np.column_stack([np.zeros(600), learner._dr_score]))
+    is_treated = learner.predict(log.data) > 0
+    assert (learner._dr_score * is_treated).mean() == pytest.approx(best.value_)
+    assert ((learner.predict_proba(log.data) > 0.5) == is_treated).all()

@@ -330,7 +330,8 @@ def _judge_once(
     rewards = combine(log, "doubly robust", expected[fold, everyone], propensity[fold, everyone])
 
     def learn(*left_out: int) -> Any:
-        """The policy without these folds. Several sets of models know nothing of them; their mean is taken."""
+        """The policy without these folds. Without one, its scores know nothing of it. Without two, they are means over
+        models without the one and without the other: such a policy serves the error alone, which that moves little."""
         if not hasattr(policy, "fit"):
             return policy
         rows = np.flatnonzero(~np.isin(fold, left_out))
