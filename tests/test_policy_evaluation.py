@@ -10,15 +10,16 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from certree import PolicyTree, SparseTreeClassifier, policy
 from certree.datasets import make_policy
-from certree.policy.evaluation import _estimate
+from certree.policy.evaluation import LARGEST_SEED, _estimate
 
 QUICK = {"outcome_model": LinearRegression(), "random_state": 0}
 
@@ -85,6 +86,36 @@ def test_neither_policy_nor_models_have_seen_what_judges_them(log: Any) -> None:
     for seen, held in numbers:
         assert seen < set(range(800)) - held
         assert held in folds or any(held == one | other for one in folds for other in folds)
+
+
+def test_the_value_is_that_of_nested_cross_fitting_step_by_step(log: Any) -> None:
+    """All of it again, in plain loops: the models and the policy without each fold, a person's own costs taken off."""
+    X, treatment, outcome = log.data[:240], log.treatment[:240], log.outcome[:240]
+    costs = np.random.default_rng(5).random((240, 3))
+    found = policy.evaluate(PolicyTree(1), X, treatment, outcome, costs=costs, folds=3, **QUICK)
+    seed = check_random_state(QUICK["random_state"]).randint(LARGEST_SEED)
+    folds = [held for _, held in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, treatment)]
+
+    def score(seen: Any, held: Any) -> Any:
+        chances = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X[seen], treatment[seen])
+        scores = np.empty((len(held), 3))
+        for action, chance in enumerate(chances.predict_proba(X[held]).T):
+            got = seen[treatment[seen] == action]
+            expected = LinearRegression().fit(X[got], outcome[got]).predict(X[held])
+            correction = (treatment[held] == action) * (outcome[held] - expected) / np.maximum(chance, 0.01)
+            scores[:, action] = expected + correction - costs[held, action]
+        return scores
+
+    rewards, own = np.empty((240, 3)), np.empty(240)
+    for held in folds:
+        one, other = (fold for fold in folds if fold is not held)
+        learned = PolicyTree(1).fit(X[np.r_[one, other]], np.vstack([score(other, one), score(one, other)]))
+        rewards[held] = score(np.sort(np.r_[one, other]), held)
+        own[held] = rewards[held, learned.predict(X[held])]
+    assert found.value.value == pytest.approx(own.mean(), abs=1e-9)
+    for action in range(3):
+        assert found.fixed[action].value == pytest.approx(rewards[:, action].mean(), abs=1e-9)
+        assert found.gains[action].value == pytest.approx((own - rewards[:, action]).mean(), abs=1e-9)
 
 
 def test_noise_is_not_praised() -> None:
