@@ -422,6 +422,7 @@ def test_a_false_certificate_is_found_out(table: Any) -> None:
         (pd.DataFrame({"a": [1.0, 2.0, None], "b": [1, 2, 3]}, dtype="Float64"), "NaN: row 2, action 'a'"),
         (pl.DataFrame({"a": [1.0, None, 2.0], "b": [1, 2, 3]}), "NaN: row 1, action 'a'"),
         (pd.DataFrame({"a": [1, 2, 3], "id": ["1", "2", "x3"]}), "numbers: row 2, action 'id' has 'x3'"),
+        ([["1", "2"], ["3", "x"], ["4", "5"]], "numbers: row 1, column 1 has 'x'"),
         (pd.DataFrame({"a": pd.date_range("2020", periods=3)}), "rewards must hold numbers, not datetime64"),
         (np.eye(3) + 1j, "rewards must hold numbers, not complex128"),
         ([[1.0, 2.0], [1.0], [2.0, 3.0]], "rewards must hold numbers"),

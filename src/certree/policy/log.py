@@ -103,8 +103,8 @@ def read_treatment(
 ) -> tuple[Array, tuple[Value, ...]]:
     """The action of each row as an index, and the actions: those given, or all that occur, sorted.
 
-    Every action must have rows: nothing can be learned of one that nobody got. `hint` is said of a
-    treatment that is none of them.
+    Every action must have rows: nothing can be learned of one that nobody got. `hint` is said of a treatment that is
+    none of them.
     """
     given = np.asarray(treatment)
     check_shape("treatment", given, n_rows, "action")
@@ -223,12 +223,17 @@ def read_numbers(what: str, given: Any, names: tuple[Value, ...] | None = None) 
 
 def _find_word(raw: Array, names: tuple[Value, ...] | None) -> str:
     """Where the first value is that is no number, in words."""
+    # What has a number an action has no rows.
+    axes = ("column",) if names is not None and raw.shape == (len(names),) else ("row", "column")
     for place, value in np.ndenumerate(raw):
         try:
             float(value)
         except (TypeError, ValueError):
-            column = f", action {names[place[1]]!r}" if names is not None and len(place) == 2 else ""
-            return f"row {place[0]}{column} has {plain_value(value)!r}" if place else repr(value)
+            where = [
+                f"action {names[index]!r}" if axis == "column" and names and index < len(names) else f"{axis} {index}"
+                for axis, index in zip(axes, place, strict=False)
+            ]
+            return f"{', '.join(where)} has {plain_value(value)!r}" if where else repr(value)
     return ""
 
 
