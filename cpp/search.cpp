@@ -194,6 +194,12 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
         outcome.lower = leaf;
         return outcome;
     }
+    const auto remember = [&] {
+        if (is_remembered && !control_.should_stop()) {
+            cache_.store(set.key, depth,
+                         {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
+        }
+    };
 
     if (is_two_labels_ && is_fast(depth, local)) {
         (depth == 3 ? statistics_.triples : statistics_.pairs).fetch_add(1, std::memory_order_relaxed);
@@ -212,6 +218,17 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
             outcome.lower = std::max(outcome.lower, answer.lower);
             if (outcome.lower >= budget) {
                 return outcome;
+            }
+            // A best tree without the limits that keeps them is the best.
+            if (outcome.value.size() == 1 && answer.axis >= 0) {
+                const NodePtr tree =
+                    answer.tree ? answer.tree : two_labels_.extract_below(set, {depth, answer.axis, answer.code});
+                if (!control_.should_stop() && keeps_limits(instance_, constraints_, tree, set)) {
+                    outcome.value[0] = outcome.lower = answer.value;
+                    outcome.tree[0] = tree;
+                    remember();
+                    return outcome;
+                }
             }
         }
         if (depth == 1 || outcome.value.size() == 2) {
@@ -239,10 +256,7 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
             expand(set, local, depth, budget, is_root, shallower, outcome);
         }
     }
-    if (is_remembered && !control_.should_stop()) {
-        cache_.store(set.key, depth,
-                     {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
-    }
+    remember();
     return outcome;
 }
 
@@ -432,14 +446,14 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
             const RowSet& second = is_left_first ? split.right : split.left;
             Amount& first_lower = is_left_first ? sides.left : sides.right;
             Amount& second_lower = is_left_first ? sides.right : sides.left;
-            // A test that is too dear is worth a bound above the cap: it rules out its neighbours. So many of them as
-            // are left between the test and the ends.
-            const std::vector<Amount>& mass = frontier.mass[static_cast<std::size_t>(interval.axis)];
-            const Amount spare =
-                axis.is_categorical
-                    ? 0
-                    : (mass[static_cast<std::size_t>(interval.high)] - mass[static_cast<std::size_t>(interval.low)]) /
-                          2;
+            // A test that is too dear is worth a bound above the cap, which rules out its neighbours: as far above as
+            // it takes to rule out all of them. Where lifted limits are solved for, that bound comes without asking.
+            Amount spare = 0;
+            if (!axis.is_categorical && (is_two_labels_ || instance_.n_labels > 2)) {
+                const std::vector<Amount>& mass = frontier.mass[static_cast<std::size_t>(interval.axis)];
+                spare =
+                    (mass[static_cast<std::size_t>(interval.high)] - mass[static_cast<std::size_t>(interval.low)]) / 2;
+            }
             const Outcome a = solve(first, depth - 1, cap - second_lower + spare, false);
             first_lower = std::max(first_lower, a.relaxed);
             if (std::max(a.lower, first_lower) + second_lower < cap) {
