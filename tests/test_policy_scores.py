@@ -259,6 +259,9 @@ def test_scores_are_arrays() -> None:
     assert all(type(action) is int for action in scores.actions)
     assert np.asarray(scores) is scores.rewards
     assert np.array(scores, dtype=np.float32).dtype == np.float32
+    frame = pd.DataFrame(scores, columns=scores.actions)
+    np.testing.assert_array_equal(frame, scores.rewards)
+    np.testing.assert_array_equal(list(scores), scores.rewards)
     assert np.array(scores).flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         scores.rewards[0, 0] = 1

@@ -96,6 +96,10 @@ class Scores:
     def __len__(self) -> int:
         return len(self.rewards)
 
+    def __iter__(self) -> Iterator[Array]:
+        """The rewards row by row, as of an array; pandas makes a frame of what has this."""
+        return iter(self.rewards)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and actions, where scikit-learn looks for them."""
