@@ -9,9 +9,10 @@ namespace certree {
 
 namespace {
 
-// Sums over all rows must fit in 32 bits. The coarse grid is for tests: it leaves the work to exact checks.
+// Sums over all rows must fit in 32 bits, with room for one that stands for none. The coarse grid is for tests: it
+// leaves the work to exact checks.
 Amount most_total(bool is_fine) {
-    return is_fine ? Amount{1} << 30 : Amount{1} << 12;
+    return is_fine ? std::numeric_limits<std::int32_t>::max() - 1 : Amount{1} << 12;
 }
 
 std::size_t padded_width(std::size_t n) {
@@ -83,7 +84,8 @@ Tallies::Tallies(const Instance& instance, const Constraints& constraints, const
         total += instance.weight[static_cast<std::size_t>(row)];
     }
     int shift = 0;
-    while ((total >> shift) > most_total(is_fine)) {
+    // Rounding up may add one for every row.
+    while ((total >> shift) > most_total(is_fine) / 2) {
         ++shift;
     }
     // More than all rows have is more than all rows have, whatever it is cut down to.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -18,14 +19,24 @@ struct SideCost {
     Amount tree = 0;
 };
 
+// What rounding leaves open about a root test: the best sides found, and by side the axes that may hold a better stump.
+struct Doubt {
+    Outcome sides[2] = {Outcome(2), Outcome(2)};
+    std::vector<std::int32_t> axes[2];
+};
+
 // A root test that was looked at.
 struct Known {
     std::int32_t test = 0;
     SideCost left;  // with leaf minima lifted: what Interval may be applied to
     SideCost right;
-    Amount bound = 0;         // of the trees below it that meet the minima
-    bool is_settled = false;  // and one of them costs just that
+    Amount bound = 0;  // of the trees below it that meet the minima
+    std::shared_ptr<Doubt> doubt = nullptr;
 };
+
+SideCost side_cost(const Outcome& side) {
+    return {side.value[0], side.value[1]};
+}
 
 // The search for one entry of the outcome: the best tree of at most `most_leaves` leaves, three or four.
 class Hunt {
@@ -75,10 +86,12 @@ private:
     void visit(std::size_t axis, SideStumps& sides);
     void close(std::size_t axis, const Gap& gap, int n_times, SideStumps& sides, std::vector<Known>& found);
     Known look_at(std::size_t axis, std::int32_t test, SideStumps& sides);
-    Amount judge(const LocalAxis& axis, std::int32_t test, const SideBest best[2]);
+    Amount cost_of(const Outcome sides[2]) const;
+    std::int32_t to_grid(Amount stump) const;
+    void judge(const LocalAxis& axis, std::int32_t test, const SideBest best[2], Outcome sides[2]);
     void put_exact(const RowSet& rows, const SideBest& best, Outcome& side) const;
-    void settle_open(std::size_t most_left, SideStumps& stumps);
-    void settle(std::size_t axis, Known& known, SideStumps& stumps);
+    void settle_open(std::size_t most_left);
+    void settle(std::size_t axis, Known& known);
     void offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2]);
 
     const Instance& instance_;
@@ -136,6 +149,17 @@ SideCost Hunt::to_cost(std::int32_t leaf, std::int32_t stump) const {
         return cost == no_stump ? unreachable : (Amount{cost} << shift) + leaves * instance_.penalty;
     };
     return {amount(leaf, 1), std::min(amount(leaf, 1), amount(stump, 2))};
+}
+
+Amount Hunt::cost_of(const Outcome sides[2]) const {
+    return join(side_cost(sides[0]), side_cost(sides[1]));
+}
+
+// The least rounded cost of a stump, without λ, that is no better than this.
+std::int32_t Hunt::to_grid(Amount stump) const {
+    const int shift = tables_.costs.shift;
+    const Amount cost = (stump - 2 * instance_.penalty + (Amount{1} << shift) - 1) >> shift;
+    return static_cast<std::int32_t>(std::clamp<Amount>(cost, 0, no_stump));
 }
 
 // Spread over the axis by rows, with both ends where minima bind: what lies beyond them is bounded by them.
@@ -246,7 +270,14 @@ Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
         known.bound = std::max(known.bound, join(lower(0), lower(1)));
     }
     if (known.bound < cap) {
-        known.is_settled = judge(axis, test, best) == known.bound;
+        auto doubt = std::make_shared<Doubt>();
+        judge(axis, test, best, doubt->sides);
+        if (cost_of(doubt->sides) > known.bound) {
+            for (int side = 0; side < 2; ++side) {
+                doubt->axes[side] = sides.axes_below(side, to_grid(doubt->sides[side].best()));
+            }
+            known.doubt = std::move(doubt);
+        }
     }
     return known;
 }
@@ -262,10 +293,11 @@ void Hunt::visit(std::size_t a, SideStumps& sides) {
             }
             found.push_back(look_at(a, test, sides));
         }
-    }
-    constexpr int n_times = 3;
-    for (const Gap& gap : open_gaps(a)) {
-        close(a, gap, n_times, sides, found);
+    } else {
+        constexpr int n_times = 3;
+        for (const Gap& gap : open_gaps(a)) {
+            close(a, gap, n_times, sides, found);
+        }
     }
     all.insert(all.end(), found.begin(), found.end());
     std::sort(all.begin(), all.end(), [](const Known& x, const Known& y) { return x.test < y.test; });
@@ -273,8 +305,8 @@ void Hunt::visit(std::size_t a, SideStumps& sides) {
 
 // The best tree of two sides, given the best leaf (entry 0) and the best leaf or stump (entry 1) of each.
 void Hunt::offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2]) {
-    const SideCost left{sides[0].value[0], sides[0].value[1]};
-    const SideCost right{sides[1].value[0], sides[1].value[1]};
+    const SideCost left = side_cost(sides[0]);
+    const SideCost right = side_cost(sides[1]);
     const Amount value = join(left, right);
     const std::lock_guard lock(mutex_);
     if (value >= cap_.load(std::memory_order_relaxed)) {
@@ -304,22 +336,20 @@ void Hunt::put_exact(const RowSet& rows, const SideBest& best, Outcome& side) co
     }
 }
 
-// The exact cost of the tree that was found; it becomes the answer where it is better.
-Amount Hunt::judge(const LocalAxis& axis, std::int32_t test, const SideBest best[2]) {
+// The exact costs of what was found; it becomes the answer where it is better.
+void Hunt::judge(const LocalAxis& axis, std::int32_t test, const SideBest best[2], Outcome sides[2]) {
     const Split split = split_rows(instance_, set_, axis, test);
-    Outcome sides[2] = {Outcome(2), Outcome(2)};
     put_exact(split.left, best[0], sides[0]);
     put_exact(split.right, best[1], sides[1]);
     offer(axis, test, sides);
-    return join({sides[0].value[0], sides[0].value[1]}, {sides[1].value[0], sides[1].value[1]});
 }
 
 // What rounding left open, most promising first: what it settles spares others. So few as `most_left` may wait.
-void Hunt::settle_open(std::size_t most_left, SideStumps& stumps) {
+void Hunt::settle_open(std::size_t most_left) {
     std::vector<std::pair<Amount, std::pair<std::size_t, Known*>>> open;
     for (std::size_t a = 0; a < known_.size(); ++a) {
         for (Known& known : known_[a]) {
-            if (!known.is_settled && known.bound < cap_.load()) {
+            if (known.doubt && known.bound < cap_.load()) {
                 open.push_back({known.bound, {a, &known}});
             }
         }
@@ -333,39 +363,30 @@ void Hunt::settle_open(std::size_t most_left, SideStumps& stumps) {
             return;
         }
         if (bound < cap_.load()) {
-            settle(where.first, *where.second, stumps);
+            settle(where.first, *where.second);
         }
     }
 }
 
 // The root test's sides in 64 bits, on the axes where 32 leave it open.
-void Hunt::settle(std::size_t a, Known& known, SideStumps& stumps) {
-    const Local& local = tables_.local;
-    const LocalAxis& axis = local.axes[a];
+void Hunt::settle(std::size_t a, Known& known) {
+    const LocalAxis& axis = tables_.local.axes[a];
     const Split split = split_rows(instance_, set_, axis, known.test);
-    Outcome sides[2] = {Outcome(2), Outcome(2)};
-    SideBest best[2];
-    stumps.stand_at(a, known.test);
-    stumps.look(best);
+    Outcome* sides = known.doubt->sides;
     for (int side = 0; side < 2; ++side) {
-        const RowSet& rows = side == 0 ? split.left : split.right;
-        put_exact(rows, best[side], sides[side]);
-        const int shift = tables_.costs.shift;
-        const Amount below = (sides[side].best() - 2 * instance_.penalty + (Amount{1} << shift) - 1) >> shift;
-        const auto axes = stumps.axes_below(side, static_cast<std::int32_t>(std::clamp<Amount>(below, 0, no_stump)));
+        const std::vector<std::int32_t>& axes = known.doubt->axes[side];
         if (!axes.empty()) {
+            const RowSet& rows = side == 0 ? split.left : split.right;
             exact_.solve(rows, Local(instance_, rows, axes), sides[side]);
         }
     }
     offer(axis, known.test, sides);
-    const SideCost left{sides[0].value[0], sides[0].value[1]};
-    const SideCost right{sides[1].value[0], sides[1].value[1]};
-    known.bound = join(left, right);
-    known.is_settled = true;
+    known.bound = cost_of(sides);
     if (tables_.tallies.width == 0) {
-        known.left = left;
-        known.right = right;
+        known.left = side_cost(sides[0]);
+        known.right = side_cost(sides[1]);
     }
+    known.doubt.reset();
 }
 
 Hunt::Lower Hunt::lower() const {
@@ -424,10 +445,10 @@ void Hunt::run(int n_threads) {
         }
         // Where one huge cost rounds all others away, only exact sides tell gaps apart.
         constexpr std::size_t few = 8;
-        settle_open(few, workers.front());
+        settle_open(few);
         std::erase_if(open, [&](std::size_t a) { return open_gaps(a).empty(); });
     }
-    settle_open(0, workers.front());
+    settle_open(0);
 }
 
 }  // namespace

@@ -612,7 +612,7 @@ Result Search::run() {
     bool is_done = most_depth == 0;
 
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
-    const bool is_quick = is_two_labels_ && (most_depth <= 2 || instance_.n_tests <= few_tests);
+    const bool is_quick = most_depth <= 2 || (is_two_labels_ && instance_.n_tests <= few_tests);
     if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
         offer(grow_greedily(instance_, constraints_, stumps_, control_, root));
         is_done = known_lower >= best_value_;
