@@ -235,16 +235,15 @@ void Hunt::close(std::size_t a, const Gap& gap, int n_times, SideStumps& sides, 
 }
 
 // A test that is no candidate gets bounds that leave at least half of what it is too dear by: enough to rule out its
-// neighbours, and far cheaper than its exact cost. Under minima the exact cost of sides that ignore them is of no use.
+// neighbours, and far cheaper than its exact cost.
 Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
     const LocalAxis& axis = tables_.local.axes[a];
-    sides.stand_at(a, test);
     SideBest best[2];
     const auto value = [&](int side) { return to_cost(best[side].leaf, best[side].stump); };
     const auto lower = [&](int side) { return to_cost(best[side].leaf, best[side].bound); };
     const auto look_inside = [&](std::int32_t spared, bool is_within_minima) {
         for (int side = 0; side < 2; ++side) {
-            sides.look_inside(axis, test, side, best[side].stump - spared, is_within_minima, best[side]);
+            sides.look_inside(side, best[side].stump - spared, is_within_minima, best[side]);
         }
     };
     const Amount cap = cap_.load(std::memory_order_relaxed);
@@ -253,10 +252,10 @@ Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
         return static_cast<std::int32_t>(std::clamp<Amount>(amount, 0, no_stump / 2));
     };
     const bool has_minima = tables_.tallies.width > 0;
-    sides.look(best);
+    sides.look(a, test, best);
     const std::int32_t spared = excess() / 4;
-    look_inside(has_minima && spared == 0 ? no_stump : spared, false);
-    if (!has_minima && spared > 0 && join(lower(0), lower(1)) < cap) {
+    look_inside(spared, false);
+    if (spared > 0 && join(lower(0), lower(1)) < cap) {
         look_inside(0, false);
     }
     Known known{test, lower(0), lower(1)};

@@ -38,66 +38,60 @@ std::int32_t least_of_two_labels(const std::vector<std::int32_t>& before, const 
 
 }  // namespace
 
+LeftSums::LeftSums(const CostTables& tables, const std::vector<std::int32_t>& numbers, std::size_t width)
+    : tables_(tables), numbers_(numbers), width_(width), all_(width), groups_(tables.n_groups * width) {}
+
+void LeftSums::stand_at(std::size_t axis, std::int32_t test) {
+    const bool is_categorical = tables_.local.axes[axis].is_categorical;
+    if (axis != axis_ || is_categorical) {
+        std::fill(groups_.begin(), groups_.end(), 0);
+        std::fill(all_.begin(), all_.end(), 0);
+        axis_ = axis;
+        n_codes_ = is_categorical ? test : 0;
+    }
+    if (test >= n_codes_) {
+        pass<true>(n_codes_, test + 1);
+    } else {
+        pass<false>(test + 1, n_codes_);
+    }
+    n_codes_ = test + 1;
+}
+
+// The rows of codes from..to − 1 join the left side, or leave it.
+template <bool is_joining>
+void LeftSums::pass(std::int32_t from, std::int32_t to) {
+    const Order& order = tables_.order[axis_];
+    const auto width = static_cast<std::int32_t>(width_);
+    const auto move = is_joining ? tables_.kernels.add_costs : tables_.kernels.take_costs;
+    constexpr std::int32_t whole = 0;  // the side, as a table of one group
+    for (auto o = order.start[static_cast<std::size_t>(from)]; o < order.start[static_cast<std::size_t>(to)]; ++o) {
+        const auto i = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o)]);
+        const std::int32_t* numbers = numbers_.data() + i * width_;
+        move(groups_.data(), tables_.place.data() + tables_.place_start[i],
+             tables_.place_start[i + 1] - tables_.place_start[i], numbers, width);
+        move(all_.data(), &whole, 1, numbers, width);
+    }
+}
+
 SideStumps::SideStumps(const CostTables& tables)
     : tables_(tables),
-      cells_(tables.n_groups * tables.costs.width),
+      costs_(tables, tables.costs.costs, tables.costs.width),
+      tallies_(tables, tables.tallies.tallies, tables.tallies.width),
       least_(4 * tables.n_groups),
       sides_{std::vector<std::int32_t>(tables.costs.width), std::vector<std::int32_t>(tables.costs.width)},
       before_(tables.costs.width),
       after_(tables.costs.width),
       run_(tables.costs.width),
-      tally_cells_(tables.n_groups * tables.tallies.width),
       tally_sides_{std::vector<std::int32_t>(tables.tallies.width), std::vector<std::int32_t>(tables.tallies.width)},
       tally_(tables.tallies.width),
       rest_(tables.tallies.width) {}
 
-void SideStumps::clear() {
-    std::fill(cells_.begin(), cells_.end(), 0);
-    std::fill(sides_[0].begin(), sides_[0].end(), 0);
-    std::fill(tally_cells_.begin(), tally_cells_.end(), 0);
-    std::fill(tally_sides_[0].begin(), tally_sides_[0].end(), 0);
-    n_codes_ = 0;
-}
-
-void SideStumps::stand_at(std::size_t axis, std::int32_t test) {
-    const bool is_categorical = tables_.local.axes[axis].is_categorical;
-    if (axis != axis_ || is_categorical) {
-        clear();
-        axis_ = axis;
-    }
-    if (is_categorical) {
-        pass<true>(axis, test, test + 1);
-    } else if (test >= n_codes_) {
-        pass<true>(axis, n_codes_, test + 1);
-    } else {
-        pass<false>(axis, test + 1, n_codes_);
-    }
-    n_codes_ = test + 1;
-}
-
-// The rows of codes from..to − 1 of an axis join the left side, or leave it.
-template <bool is_joining>
-void SideStumps::pass(std::size_t axis, std::int32_t from, std::int32_t to) {
-    const Order& order = tables_.order[axis];
-    const auto width = static_cast<std::int32_t>(tables_.costs.width);
-    const auto tally_width = static_cast<std::int32_t>(tables_.tallies.width);
-    const auto move = is_joining ? tables_.kernels.add_costs : tables_.kernels.take_costs;
-    constexpr std::int32_t whole = 0;  // the side itself, as a table of one cell
-    for (auto o = order.start[static_cast<std::size_t>(from)]; o < order.start[static_cast<std::size_t>(to)]; ++o) {
-        const auto i = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o)]);
-        const std::int32_t* places = tables_.place.data() + tables_.place_start[i];
-        const std::int32_t n_places = tables_.place_start[i + 1] - tables_.place_start[i];
-        move(cells_.data(), places, n_places, tables_.costs.row(i), width);
-        move(sides_[0].data(), &whole, 1, tables_.costs.row(i), width);
-        if (tally_width > 0) {
-            move(tally_cells_.data(), places, n_places, tables_.tallies.row(i), tally_width);
-            move(tally_sides_[0].data(), &whole, 1, tables_.tallies.row(i), tally_width);
-        }
-    }
-}
-
-void SideStumps::look(SideBest best[2]) {
+void SideStumps::look(std::size_t root, std::int32_t test, SideBest best[2]) {
     const std::size_t width = tables_.costs.width;
+    axis_ = root;
+    test_ = test;
+    costs_.stand_at(root, test);
+    sides_[0] = costs_.all();
     subtract(tables_.total, sides_[0], sides_[1]);
     for (int side = 0; side < 2; ++side) {
         best[side] = {};
@@ -107,10 +101,9 @@ void SideStumps::look(SideBest best[2]) {
         const LocalAxis& axis = tables_.local.axes[c];
         const Groups& groups = tables_.groups[c];
         std::int32_t* least = least_.data() + 4 * tables_.first_group[c];
-        tables_.kernels.least_costs(cells_.data() + tables_.first_group[c] * width,
-                                    tables_.all.data() + tables_.first_group[c] * width, groups.size(),
-                                    static_cast<std::int32_t>(width), !axis.is_categorical, sides_[0].data(),
-                                    sides_[1].data(), least);
+        tables_.kernels.least_costs(
+            costs_.group(tables_.first_group[c]), tables_.all.data() + tables_.first_group[c] * width, groups.size(),
+            static_cast<std::int32_t>(width), !axis.is_categorical, sides_[0].data(), sides_[1].data(), least);
         // Cuts: behind every group but the last of an ordered axis, at every category that has a test.
         const std::int32_t n_cuts = axis.is_categorical ? axis.n_tests : groups.size() - 1;
         std::int32_t sums[2];
@@ -152,10 +145,11 @@ std::vector<std::int32_t> SideStumps::axes_below(int side, std::int32_t cost) co
 void SideStumps::tally_groups(std::size_t axis, int side, std::int32_t from, std::int32_t to) {
     const std::size_t width = tables_.tallies.width;
     for (std::int32_t g = from; g < to; ++g) {
-        const std::size_t at = (tables_.first_group[axis] + static_cast<std::size_t>(g)) * width;
+        const std::size_t number = tables_.first_group[axis] + static_cast<std::size_t>(g);
+        const std::int32_t* left = tallies_.group(number);
+        const std::int32_t* both = tables_.all_tallies.data() + number * width;
         for (std::size_t k = 0; k < width; ++k) {
-            const std::int32_t left = tally_cells_[at + k];
-            tally_[k] += side == 0 ? left : tables_.all_tallies[at + k] - left;
+            tally_[k] += side == 0 ? left[k] : both[k] - left[k];
         }
     }
 }
@@ -186,6 +180,8 @@ SideStumps::Room SideStumps::room_for(std::size_t axis, int side) {
 }
 
 void SideStumps::look_within_minima(SideBest best[2]) {
+    tallies_.stand_at(axis_, test_);
+    tally_sides_[0] = tallies_.all();
     subtract(tables_.total_tallies, tally_sides_[0], tally_sides_[1]);
     for (int side = 0; side < 2; ++side) {
         best[side] = {};
@@ -222,27 +218,26 @@ void SideStumps::look_within_minima(SideBest best[2]) {
     }
 }
 
-void SideStumps::look_inside(const LocalAxis& root, std::int32_t test, int side, std::int32_t enough,
-                             bool is_within_minima, SideBest& best) {
+void SideStumps::look_inside(int side, std::int32_t enough, bool is_within_minima, SideBest& best) {
     best.bound = best.stump;
     for (std::size_t c = 0; c < tables_.local.axes.size(); ++c) {
         const std::int32_t n = tables_.groups[c].size();
         if (!tables_.is_whole(c)) {
             const Room room = is_within_minima ? room_for(c, side) : Room{-1, n};
-            look_inside(c, root, test, side, enough, room, best);
+            look_inside(c, side, enough, room, best);
         }
     }
     best.bound = std::min(best.bound, best.stump);
 }
 
-void SideStumps::look_inside(std::size_t axis, const LocalAxis& root, std::int32_t test, int side, std::int32_t enough,
-                             const Room& room, SideBest& best) {
+void SideStumps::look_inside(std::size_t axis, int side, std::int32_t enough, const Room& room, SideBest& best) {
+    const LocalAxis& root = tables_.local.axes[axis_];
     const LocalAxis& cut = tables_.local.axes[axis];
     const Groups& groups = tables_.groups[axis];
     const Order& order = tables_.order[axis];
     const std::size_t width = tables_.costs.width;
     const std::int32_t* least = least_.data() + 4 * tables_.first_group[axis] + 2 * side;
-    const std::int32_t* cells = cells_.data() + tables_.first_group[axis] * width;
+    const std::int32_t* cells = costs_.group(tables_.first_group[axis]);
     const std::int32_t* all = tables_.all.data() + tables_.first_group[axis] * width;
     std::fill(before_.begin(), before_.end(), 0);  // the left side's costs before the group
     std::int32_t summed = 0;
@@ -283,7 +278,7 @@ void SideStumps::look_inside(std::size_t axis, const LocalAxis& root, std::int32
         std::size_t n_members = 0;
         for (std::size_t o = from; o < to; ++o) {  // without branches: which side a row is on is anyone's guess
             members_[n_members] = order.rows[o];
-            n_members += root.holds(root.codes[order.rows[o]], test) == (side == 0) ? 1 : 0;
+            n_members += root.holds(root.codes[order.rows[o]], test_) == (side == 0) ? 1 : 0;
         }
         members_.resize(n_members);
         const auto [begin, end] = rows_to_cut(axis, side, g, room);

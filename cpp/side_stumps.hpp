@@ -24,23 +24,44 @@ struct SideBest {
     std::int32_t test = -1;
 };
 
+// Numbers of every row (costs, or what minima count) summed over the left side of a root test.
+class LeftSums {
+public:
+    LeftSums(const CostTables& tables, const std::vector<std::int32_t>& numbers, std::size_t width);
+
+    // Short ways from the test before are short work.
+    void stand_at(std::size_t axis, std::int32_t test);
+
+    const std::vector<std::int32_t>& all() const { return all_; }
+    const std::int32_t* group(std::size_t number) const { return groups_.data() + number * width_; }
+
+private:
+    template <bool is_joining>
+    void pass(std::int32_t from, std::int32_t to);
+
+    const CostTables& tables_;
+    const std::vector<std::int32_t>& numbers_;
+    std::size_t width_;
+    std::size_t axis_ = 0;
+    std::int32_t n_codes_ = 0;  // of an ordered axis: codes whose rows are on the left side
+    std::vector<std::int32_t> all_;
+    std::vector<std::int32_t> groups_;
+};
+
 class SideStumps {
 public:
     explicit SideStumps(const CostTables& tables);
 
-    // The left side becomes the rows on which a root test holds. Short ways from the test before are short work.
-    void stand_at(std::size_t axis, std::int32_t test);
-
-    // Stumps that cut between groups, whatever their leaves hold.
-    void look(SideBest best[2]);
+    // The left side becomes the rows on which a root test holds: stumps that cut between groups, whatever their leaves
+    // hold.
+    void look(std::size_t axis, std::int32_t test, SideBest best[2]);
 
     // After `look`: the same of leaves that meet the minima.
     void look_within_minima(SideBest best[2]);
 
     // After either: stumps that cut inside groups as well, as far as it takes to raise the bound to `enough`. Where the
     // best stump is no dearer than that, it is exact.
-    void look_inside(const LocalAxis& root, std::int32_t test, int side, std::int32_t enough, bool is_within_minima,
-                     SideBest& best);
+    void look_inside(int side, std::int32_t enough, bool is_within_minima, SideBest& best);
 
     // After `look`: the axes, by their numbers in the instance, on which some stump of a side may cost less than this.
     std::vector<std::int32_t> axes_below(int side, std::int32_t cost) const;
@@ -52,26 +73,22 @@ private:
         std::int32_t last = 0;
     };
     Room room_for(std::size_t axis, int side);
-    void clear();
-    template <bool is_joining>
-    void pass(std::size_t axis, std::int32_t from, std::int32_t to);
     void tally_groups(std::size_t axis, int side, std::int32_t from, std::int32_t to);
     void tally_row(std::int32_t row);
-    void look_inside(std::size_t axis, const LocalAxis& root, std::int32_t test, int side, std::int32_t enough,
-                     const Room& room, SideBest& best);
+    void look_inside(std::size_t axis, int side, std::int32_t enough, const Room& room, SideBest& best);
     std::pair<std::size_t, std::size_t> rows_to_cut(std::size_t axis, int side, std::int32_t group, const Room& room);
 
     const CostTables& tables_;
-    std::size_t axis_ = 0;             // of the root test
-    std::int32_t n_codes_ = 0;         // codes of an ordered axis whose rows are on the left side
-    std::vector<std::int32_t> cells_;  // by group, the costs of the left side's rows
+    std::size_t axis_ = 0;  // of the root test
+    std::int32_t test_ = 0;
+    LeftSums costs_;
+    LeftSums tallies_;                 // brought up to the test only where minima are asked for
     std::vector<std::int32_t> least_;  // by group: least costs before and after its end, left side and right side
     std::vector<std::int32_t> sides_[2];
     std::vector<std::int32_t> before_;
     std::vector<std::int32_t> after_;
     std::vector<std::int32_t> run_;
     std::vector<std::int32_t> members_;
-    std::vector<std::int32_t> tally_cells_;
     std::vector<std::int32_t> tally_sides_[2];
     std::vector<std::int32_t> tally_;
     std::vector<std::int32_t> rest_;
