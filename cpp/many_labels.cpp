@@ -5,9 +5,9 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "side_stumps.hpp"
+#include "workers.hpp"
 
 namespace certree {
 
@@ -429,19 +429,11 @@ void Hunt::run(int n_threads) {
     std::iota(open.begin(), open.end(), std::size_t{0});
     while (!open.empty() && !control_.should_stop()) {
         std::atomic<std::size_t> next{0};
-        const auto work = [&](SideStumps& sides) {
+        share_work(static_cast<int>(std::min(workers.size(), open.size())), [&](int worker) {
             for (std::size_t n = next.fetch_add(1); n < open.size(); n = next.fetch_add(1)) {
-                visit(open[n], sides);
+                visit(open[n], workers[static_cast<std::size_t>(worker)]);
             }
-        };
-        std::vector<std::thread> threads;
-        for (std::size_t w = 1; w < std::min(workers.size(), open.size()); ++w) {
-            threads.emplace_back(work, std::ref(workers[w]));
-        }
-        work(workers.front());
-        for (std::thread& thread : threads) {
-            thread.join();
-        }
+        });
         // Where one huge cost rounds all others away, only exact sides tell gaps apart.
         constexpr std::size_t few = 8;
         settle_open(few);

@@ -6,10 +6,10 @@
 #include <bit>
 #include <condition_variable>
 #include <queue>
-#include <thread>
 
 #include "bounds.hpp"
 #include "greedy.hpp"
+#include "workers.hpp"
 
 namespace certree {
 
@@ -299,15 +299,17 @@ void Search::expand(const RowSet& set, const Local& local, int depth, Amount bud
         }
         frontier.mass.push_back(std::move(mass));
     }
-    const int n_workers = is_root ? std::max(1, limits_.n_threads) : 1;
-    std::vector<std::thread> workers;
-    for (int w = 1; w < n_workers; ++w) {
-        workers.emplace_back([&] { probe_intervals(set, local, depth, is_root, frontier); });
-    }
-    probe_intervals(set, local, depth, is_root, frontier);
-    for (std::thread& worker : workers) {
-        worker.join();
-    }
+    share_work(is_root ? limits_.n_threads : 1, [&](int) {
+        try {
+            probe_intervals(set, local, depth, is_root, frontier);
+        } catch (...) {
+            // Others may be waiting for the test at hand, which nobody will finish.
+            const std::lock_guard lock(frontier.mutex);
+            control_.interrupt();
+            frontier.changed.notify_all();
+            throw;
+        }
+    });
     const Amount value = outcome.best();
     Amount lower = value <= frontier.guess ? value : std::min(budget, value);
     if (frontier.was_stopped) {

@@ -8,6 +8,7 @@
 #include "search.hpp"
 #include "test.hpp"
 #include "test_tables.hpp"
+#include "workers.hpp"
 
 namespace certree::test {
 
@@ -701,6 +702,25 @@ TEST(search_same_tree_cost_for_every_thread_count) {
             const Amount penalty = one.instance.penalty;
             CHECK(run.result.cost + run.result.leaves * penalty == one.result.cost + one.result.leaves * penalty);
         }
+    }
+}
+
+TEST(workers_pass_on_what_one_of_them_throws) {
+    for (const int n : {1, 2, 5}) {
+        std::atomic<int> n_called{0};
+        bool was_thrown = false;
+        try {
+            share_work(n, [&](int worker) {
+                ++n_called;
+                if (worker == n - 1) {
+                    throw std::bad_alloc();
+                }
+            });
+        } catch (const std::bad_alloc&) {
+            was_thrown = true;
+        }
+        CHECK(was_thrown);
+        CHECK(n_called == n);
     }
 }
 

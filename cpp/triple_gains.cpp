@@ -6,9 +6,9 @@
 // missing to the lines of the pair table. Along two ordered axes the line of thresholds (i, j) is that of (i − 1, j)
 // plus the rows whose code on the first axis is i: nothing is ever summed twice.
 #include <atomic>
-#include <thread>
 
 #include "gains.hpp"
+#include "workers.hpp"
 
 namespace certree {
 
@@ -400,14 +400,10 @@ void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& 
         }
     };
     std::vector<Gains> theirs(static_cast<std::size_t>(std::max(0, n_threads - 1)), Gains(gains.left[0].size()));
-    std::vector<std::thread> workers;
-    for (Gains& mine : theirs) {
-        workers.emplace_back([&work_off, &mine] { work_off(mine); });
-    }
-    work_off(gains);
-    for (std::size_t w = 0; w < workers.size(); ++w) {
-        workers[w].join();
-        gains.merge(theirs[w]);
+    share_work(n_threads,
+               [&](int worker) { work_off(worker == 0 ? gains : theirs[static_cast<std::size_t>(worker) - 1]); });
+    for (const Gains& found : theirs) {
+        gains.merge(found);
     }
 }
 
