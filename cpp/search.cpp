@@ -113,7 +113,7 @@ Search::Search(const Instance& instance, const Constraints& constraints, const L
       constraints_(constraints),
       limits_(limits),
       control_(control),
-      stumps_(instance_, constraints_),
+      stumps_(instance_, constraints_, control),
       two_labels_(instance_, control, spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
       many_labels_(instance_, constraints_, stumps_, control,
                    spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),

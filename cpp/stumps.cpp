@@ -17,9 +17,10 @@ void put(Amount value, std::size_t n_leaves, const NodePtr& tree, Outcome& outco
 
 }  // namespace
 
-Stumps::Stumps(const Instance& instance, const Constraints& constraints)
+Stumps::Stumps(const Instance& instance, const Constraints& constraints, const Control& control)
     : instance_(instance),
       constraints_(constraints),
+      control_(control),
       n_labels_(static_cast<std::size_t>(instance.n_labels)),
       n_arms_(static_cast<std::size_t>(instance.n_arms)),
       n_channels_(n_labels_ + (constraints.has_leaf_minimum() ? 2 + n_arms_ : 0)) {}
@@ -97,6 +98,9 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
     Amount most = -unreachable;
     std::size_t best = 0;
     for (const LocalAxis& axis : local.axes) {
+        if (control_.should_stop()) {
+            break;
+        }
         by_code.assign(static_cast<std::size_t>(axis.n_codes) * n_channels_, 0);
         for (std::size_t i = 0; i < set.rows.size(); ++i) {
             add_row(set.rows[i], by_code.data() + static_cast<std::size_t>(axis.codes[i]) * n_channels_);
@@ -118,7 +122,9 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[best])];
         put_stump(set, axis.axis, local.test_code[best], outcome);
     }
-    outcome.lower = outcome.best();
+    if (!control_.should_stop()) {
+        outcome.lower = outcome.best();
+    }
 }
 
 }  // namespace certree

@@ -1,18 +1,19 @@
 // Leaves and stumps for any number of labels and any constraint on leaves, in 64 bits.
 #pragma once
 
+#include "control.hpp"
 #include "outcome.hpp"
 
 namespace certree {
 
 class Stumps {
 public:
-    Stumps(const Instance& instance, const Constraints& constraints);
+    Stumps(const Instance& instance, const Constraints& constraints, const Control& control);
 
     Amount leaf_value(const RowSet& set) const;  // cost with λ, `unreachable` where a minimum is not met
 
     // Each puts its tree into the entries of the outcome that have room for its leaves, where it is better: the leaf,
-    // the stump of one test, the best stump.
+    // the stump of one test, the best stump (on a stop the best one seen, and the lower bound stays as it was).
     void put_leaf(const RowSet& set, Outcome& outcome) const;
     void put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, Outcome& outcome) const;
     void solve(const RowSet& set, const Local& local, Outcome& outcome) const;
@@ -28,6 +29,7 @@ private:
 
     const Instance& instance_;
     const Constraints& constraints_;
+    const Control& control_;
     std::size_t n_labels_;
     std::size_t n_arms_;
     std::size_t n_channels_;

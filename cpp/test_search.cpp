@@ -550,7 +550,7 @@ TEST(search_many_labels_in_little_memory) {
     const Run run(table, options);
     const RowSet root = all_rows(run.instance);
     const Local local(run.instance, root);
-    const Stumps exact(run.instance, run.constraints);
+    const Stumps exact(run.instance, run.constraints, run.control);
     std::size_t numbers = root.rows.size() * Kernels::lanes;
     for (const LocalAxis& axis : local.axes) {
         numbers += 2 * root.rows.size() + 2 * static_cast<std::size_t>(axis.n_codes);
