@@ -172,7 +172,7 @@ def add_study(parser: argparse.ArgumentParser) -> None:
         "--depths", type=int, nargs="+", default=[2, 3, 4, 5], metavar="D", help="of the trees (default 2 3 4 5)"
     )
     parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
-    parser.add_argument("--time-limit", type=float, default=10.0, metavar="SECONDS", help="for each tree (default 10)")
+    parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each tree (default 60)")
     parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default all)")
     parser.add_argument(
         "--cost", type=float, default=1000.0, metavar="DOLLARS", help="of treating a man (default 1000)"

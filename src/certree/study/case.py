@@ -203,7 +203,7 @@ def run(
     matching: Matching | None = None,
     depths: Sequence[int] = (2, 3, 4, 5),
     regularization: float = 0.01,
-    time_limit: float | None = 10.0,
+    time_limit: float | None = 60.0,
     treatment_cost: float = 1000.0,
     variations: Sequence[Matching] | None = None,
     repeats: int = 2,
@@ -222,7 +222,7 @@ def run(
         Depth limits of the trees.
     regularization : float, default=0.01
         The penalty λ a leaf: the smallest that the paper used on this table.
-    time_limit : float or None, default=10.0
+    time_limit : float or None, default=60.0
         Seconds a tree. One that is not proved optimal by then is kept, with the gap that is left.
     treatment_cost : float, default=1000.0
         Dollars that the programme costs a man, for the policy; the study also asks what comes out if it is free.
