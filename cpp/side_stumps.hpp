@@ -15,8 +15,8 @@ namespace certree {
 
 inline constexpr std::int32_t no_stump = std::numeric_limits<std::int32_t>::max();
 
-// The best a side can do: a leaf, or a stump by `test` (numbered through all axes). No stump costs less than `bound`.
-// `no_stump` stands for a leaf, too, where there is none.
+// The best a side can do: a leaf, or a stump by `test` (numbered through all axes). No stump that is better than the
+// leaf costs less than `bound`. `no_stump` stands for a leaf, too, where there is none.
 struct SideBest {
     std::int32_t leaf = no_stump;
     std::int32_t stump = no_stump;
