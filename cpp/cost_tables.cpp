@@ -53,6 +53,7 @@ DenseCosts::DenseCosts(const Instance& instance, const RowSet& set, bool is_fine
     shift = bits == 0 ? 0 : std::countr_zero(bits);
     while ((total >> shift) > most_total(is_fine)) {
         ++shift;
+        is_exact = false;
     }
     costs.resize(set.rows.size() * width);
     std::vector<Amount> exact(static_cast<std::size_t>(instance.n_labels));
@@ -87,6 +88,7 @@ Tallies::Tallies(const Instance& instance, const Constraints& constraints, const
     // Rounding up may add one for every row.
     while ((total >> shift) > most_total(is_fine) / 2) {
         ++shift;
+        is_exact = false;
     }
     // More than all rows have is more than all rows have, whatever it is cut down to.
     const auto as_minimum = [](Amount minimum) {

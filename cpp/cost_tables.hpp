@@ -16,6 +16,7 @@ namespace certree {
 struct DenseCosts {
     std::size_t width;
     int shift = 0;
+    bool is_exact = true;  // nothing was rounded
     std::vector<std::int32_t> costs;
 
     DenseCosts(const Instance& instance, const RowSet& set, bool is_fine);
@@ -28,6 +29,7 @@ struct DenseCosts {
 // so that no leaf seems to miss a minimum that it meets.
 struct Tallies {
     std::size_t width = 0;  // 0: there are no minima
+    bool is_exact = true;   // nothing was rounded
     std::vector<std::int32_t> tallies;
     std::vector<std::int32_t> least;
 

@@ -19,10 +19,13 @@ struct SideCost {
     Amount tree = 0;
 };
 
-// What rounding leaves open about a root test: the best sides found, and by side the axes that may hold a better stump.
-struct Doubt {
-    Outcome sides[2] = {Outcome(2), Outcome(2)};
+// A root test that may be the best: what was found of its sides in 32 bits, and by side the axes that may hold
+// something better; once it is judged, the exact costs of what was found.
+struct Candidate {
+    SideBest best[2];
     std::vector<std::int32_t> axes[2];
+    bool is_judged = false;
+    Outcome sides[2] = {Outcome(2), Outcome(2)};
 };
 
 // A root test that was looked at.
@@ -30,8 +33,8 @@ struct Known {
     std::int32_t test = 0;
     SideCost left;  // with leaf minima lifted: what Interval may be applied to
     SideCost right;
-    Amount bound = 0;  // of the trees below it that meet the minima
-    std::shared_ptr<Doubt> doubt = nullptr;
+    Amount bound = 0;                           // of the trees below it that meet the minima
+    std::shared_ptr<Candidate> open = nullptr;  // until its exact cost is known
 };
 
 SideCost side_cost(const Outcome& side) {
@@ -87,9 +90,8 @@ private:
     void close(std::size_t axis, const Gap& gap, int n_times, SideStumps& sides, std::vector<Known>& found);
     Known look_at(std::size_t axis, std::int32_t test, SideStumps& sides);
     Amount cost_of(const Outcome sides[2]) const;
-    std::int32_t to_grid(Amount stump) const;
-    void judge(const LocalAxis& axis, std::int32_t test, const SideBest best[2], Outcome sides[2]);
-    void put_exact(const RowSet& rows, const SideBest& best, Outcome& side) const;
+    std::int32_t dearest(const SideBest& best) const;
+    void judge(std::size_t axis, Known& known);
     void settle_open(std::size_t most_left);
     void settle(std::size_t axis, Known& known);
     void offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2]);
@@ -155,11 +157,15 @@ Amount Hunt::cost_of(const Outcome sides[2]) const {
     return join(side_cost(sides[0]), side_cost(sides[1]));
 }
 
-// The least rounded cost of a stump, without λ, that is no better than this.
-std::int32_t Hunt::to_grid(Amount stump) const {
-    const int shift = tables_.costs.shift;
-    const Amount cost = (stump - 2 * instance_.penalty + (Amount{1} << shift) - 1) >> shift;
-    return static_cast<std::int32_t>(std::clamp<Amount>(cost, 0, no_stump));
+// A stump whose rounded cost is no less than this is no better than what was found: each row is rounded by less than
+// one. What was found within rounded minima may not be allowed.
+std::int32_t Hunt::dearest(const SideBest& best) const {
+    const std::int32_t found = std::min(best.leaf, best.stump);
+    if (found == no_stump || !tables_.tallies.is_exact) {
+        return no_stump;
+    }
+    const std::int32_t rounding = tables_.costs.is_exact ? 0 : tables_.local.n_rows;
+    return found <= no_stump - rounding ? found + rounding : no_stump;
 }
 
 // Spread over the axis by rows, with both ends where minima bind: what lies beyond them is bounded by them.
@@ -237,7 +243,6 @@ void Hunt::close(std::size_t a, const Gap& gap, int n_times, SideStumps& sides, 
 // A test that is no candidate gets bounds that leave at least half of what it is too dear by: enough to rule out its
 // neighbours, and far cheaper than its exact cost.
 Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
-    const LocalAxis& axis = tables_.local.axes[a];
     SideBest best[2];
     const auto value = [&](int side) { return to_cost(best[side].leaf, best[side].stump); };
     const auto lower = [&](int side) { return to_cost(best[side].leaf, best[side].bound); };
@@ -269,13 +274,10 @@ Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
         known.bound = std::max(known.bound, join(lower(0), lower(1)));
     }
     if (known.bound < cap) {
-        auto doubt = std::make_shared<Doubt>();
-        judge(axis, test, best, doubt->sides);
-        if (cost_of(doubt->sides) > known.bound) {
-            for (int side = 0; side < 2; ++side) {
-                doubt->axes[side] = sides.axes_below(side, to_grid(doubt->sides[side].best()));
-            }
-            known.doubt = std::move(doubt);
+        known.open = std::make_shared<Candidate>();
+        for (int side = 0; side < 2; ++side) {
+            known.open->best[side] = best[side];
+            known.open->axes[side] = sides.axes_below(side, dearest(best[side]));
         }
     }
     return known;
@@ -288,7 +290,7 @@ void Hunt::visit(std::size_t a, SideStumps& sides) {
     if (all.empty()) {
         for (const std::int32_t test : first_tests(a)) {
             if (control_.should_stop()) {
-                return;
+                break;
             }
             found.push_back(look_at(a, test, sides));
         }
@@ -297,6 +299,12 @@ void Hunt::visit(std::size_t a, SideStumps& sides) {
         for (const Gap& gap : open_gaps(a)) {
             close(a, gap, n_times, sides, found);
         }
+    }
+    // The best of one axis is something to beat for the others; the exact cost of more can wait.
+    const auto best =
+        std::min_element(found.begin(), found.end(), [](const Known& x, const Known& y) { return x.bound < y.bound; });
+    if (best != found.end() && best->open && best->bound < cap_.load(std::memory_order_relaxed)) {
+        judge(a, *best);
     }
     all.insert(all.end(), found.begin(), found.end());
     std::sort(all.begin(), all.end(), [](const Known& x, const Known& y) { return x.test < y.test; });
@@ -324,23 +332,26 @@ void Hunt::offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2
     cap_.store(value, std::memory_order_relaxed);
 }
 
-// The leaf and the stump that were found, at their exact costs.
-void Hunt::put_exact(const RowSet& rows, const SideBest& best, Outcome& side) const {
-    exact_.put_leaf(rows, side);
-    if (best.test >= 0) {
-        const Local& local = tables_.local;
-        const auto number = static_cast<std::size_t>(best.test);
-        const LocalAxis& cut = local.axes[static_cast<std::size_t>(local.test_axis[number])];
-        exact_.put_stump(rows, cut.axis, local.test_code[number], side);
-    }
-}
-
 // The exact costs of what was found; it becomes the answer where it is better.
-void Hunt::judge(const LocalAxis& axis, std::int32_t test, const SideBest best[2], Outcome sides[2]) {
-    const Split split = split_rows(instance_, set_, axis, test);
-    put_exact(split.left, best[0], sides[0]);
-    put_exact(split.right, best[1], sides[1]);
-    offer(axis, test, sides);
+void Hunt::judge(std::size_t a, Known& known) {
+    const Local& local = tables_.local;
+    const LocalAxis& axis = local.axes[a];
+    const Split split = split_rows(instance_, set_, axis, known.test);
+    Candidate& candidate = *known.open;
+    for (int side = 0; side < 2; ++side) {
+        const RowSet& rows = side == 0 ? split.left : split.right;
+        exact_.put_leaf(rows, candidate.sides[side]);
+        if (candidate.best[side].test >= 0) {
+            const auto number = static_cast<std::size_t>(candidate.best[side].test);
+            const LocalAxis& cut = local.axes[static_cast<std::size_t>(local.test_axis[number])];
+            exact_.put_stump(rows, cut.axis, local.test_code[number], candidate.sides[side]);
+        }
+    }
+    candidate.is_judged = true;
+    offer(axis, known.test, candidate.sides);
+    if (cost_of(candidate.sides) == known.bound) {
+        known.open.reset();
+    }
 }
 
 // What rounding left open, most promising first: what it settles spares others. So few as `most_left` may wait.
@@ -348,7 +359,7 @@ void Hunt::settle_open(std::size_t most_left) {
     std::vector<std::pair<Amount, std::pair<std::size_t, Known*>>> open;
     for (std::size_t a = 0; a < known_.size(); ++a) {
         for (Known& known : known_[a]) {
-            if (known.doubt && known.bound < cap_.load()) {
+            if (known.open && known.bound < cap_.load()) {
                 open.push_back({known.bound, {a, &known}});
             }
         }
@@ -369,11 +380,17 @@ void Hunt::settle_open(std::size_t most_left) {
 
 // The root test's sides in 64 bits, on the axes where 32 leave it open.
 void Hunt::settle(std::size_t a, Known& known) {
+    if (!known.open->is_judged) {
+        judge(a, known);
+    }
+    if (!known.open) {
+        return;
+    }
     const LocalAxis& axis = tables_.local.axes[a];
     const Split split = split_rows(instance_, set_, axis, known.test);
-    Outcome* sides = known.doubt->sides;
+    Outcome* sides = known.open->sides;
     for (int side = 0; side < 2; ++side) {
-        const std::vector<std::int32_t>& axes = known.doubt->axes[side];
+        const std::vector<std::int32_t>& axes = known.open->axes[side];
         if (!axes.empty()) {
             const RowSet& rows = side == 0 ? split.left : split.right;
             exact_.solve(rows, Local(instance_, rows, axes), sides[side]);
@@ -385,7 +402,7 @@ void Hunt::settle(std::size_t a, Known& known) {
         known.left = side_cost(sides[0]);
         known.right = side_cost(sides[1]);
     }
-    known.doubt.reset();
+    known.open.reset();
 }
 
 Hunt::Lower Hunt::lower() const {
