@@ -1,5 +1,6 @@
 #include "greedy.hpp"
 
+#include <algorithm>
 #include <queue>
 
 namespace certree {
@@ -37,9 +38,12 @@ NodePtr grow_greedily(const Instance& instance, const Constraints& constraints, 
                       const Control& control, const RowSet& root) {
     std::vector<Draft> drafts;
     std::priority_queue<Leaf> leaves;
+    // A tree that peels off one row at a time helps nobody, and to walk it takes rows times depth.
+    constexpr int deepest = 32;
+    const int most_depth = constraints.max_depth < 0 ? deepest : std::min(constraints.max_depth, deepest);
     const auto add = [&](RowSet rows, int depth, NodePtr leaf) {
         drafts.push_back({std::move(leaf)});
-        if (rows.rows.size() < 2 || (constraints.max_depth >= 0 && depth >= constraints.max_depth)) {
+        if (rows.rows.size() < 2 || depth >= most_depth) {
             return;
         }
         Outcome best(2);

@@ -471,7 +471,10 @@ ManyLabels::ManyLabels(const Instance& instance, const Constraints& constraints,
       table_bytes_(table_bytes) {}
 
 bool ManyLabels::fits(const Local& local) const {
-    return CostTables::bytes(instance_, constraints_, local) <= table_bytes_;
+    // Places are numbered in 32 bits.
+    const auto n_places = static_cast<std::size_t>(local.n_rows) * local.axes.size();
+    return n_places <= std::numeric_limits<std::int32_t>::max() &&
+           CostTables::bytes(instance_, constraints_, local) <= table_bytes_;
 }
 
 void ManyLabels::solve(const RowSet& set, const Local& local, Amount budget, int n_threads, Outcome& outcome) const {

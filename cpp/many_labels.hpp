@@ -4,7 +4,7 @@
 // The best stumps of a root test's two sides come from sums by groups of codes (SideStumps). Root tests are looked at a
 // few to an axis, then halfway between two known ones wherever a better tree may hide:
 //     cost(t) >= left(a) + right(b)   for every root test t between a and b   (Interval, leaf minima lifted),
-// until nowhere one may. Each round passes once over the rows of an axis, whatever the number of tests it looks at.
+// until nowhere one may. A step to a test nearby moves few rows from side to side.
 //
 // Costs are rounded down to 32 bits, so every sum is a true bound; a tree counts by its exact cost, and what rounding
 // leaves open is solved in 64 bits.

@@ -42,6 +42,10 @@ std::size_t least_bytes(const Instance& instance) {
 
 // Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
 Constraints without_leaf_limits(Constraints constraints, std::int32_t n_labels) {
+    // A tree of m leaves is no deeper than m − 1.
+    if (constraints.max_leaves > 0 && (constraints.max_depth < 0 || constraints.max_depth >= constraints.max_leaves)) {
+        constraints.max_depth = constraints.max_leaves - 1;
+    }
     constraints.max_leaves = 0;
     if (n_labels == 2) {
         constraints.min_samples_leaf = 1;
@@ -216,7 +220,7 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
             const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget);
             outcome.relaxed = std::max(outcome.relaxed, answer.lower);
             outcome.lower = std::max(outcome.lower, answer.lower);
-            if (outcome.lower >= budget) {
+            if (outcome.lower >= std::min(budget, leaf)) {
                 return outcome;
             }
             // A best tree without the limits that keeps them is the best.
@@ -614,13 +618,14 @@ Result Search::run() {
     bool is_done = most_depth == 0;
 
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
-    const bool is_quick = most_depth <= 2 || (is_two_labels_ && instance_.n_tests <= few_tests);
+    const bool is_quick = most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= few_tests);
     if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
         offer(grow_greedily(instance_, constraints_, stumps_, control_, root));
         is_done = known_lower >= best_value_;
     }
     if (!is_done && has_memory && has_relaxation_) {
         known_lower = std::max(known_lower, relax_limits(root));
+        raise_lower(known_lower);
         is_done = known_lower >= best_value_;
     }
     // Shallower depths give the deeper ones a tree to beat; a closed form that is quick needs none.

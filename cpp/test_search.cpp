@@ -1,201 +1,12 @@
 // The search against enumeration: the optimum is the same for every closed form, bound, cache, thread count and limit,
 // and a search that is stopped, or that uses guesses, keeps what it promises.
 #include <chrono>
-#include <memory>
-#include <sstream>
 #include <thread>
 
-#include "search.hpp"
-#include "test.hpp"
-#include "test_tables.hpp"
+#include "test_runs.hpp"
 #include "workers.hpp"
 
 namespace certree::test {
-
-namespace {
-
-struct Options {
-    double regularization = 0.01;
-    Constraints constraints;
-    std::uint32_t switches = 0;
-    int n_threads = 1;
-    double seconds = 1e18;
-    std::int64_t memory_bytes = 0;
-    bool has_reference = false;
-    double normaliser = 0.0;  // 0: the total weight
-};
-
-// A search and all that it refers to.
-struct Run {
-    Constraints constraints;
-    Limits limits;
-    Control control;
-    Instance instance;
-    std::unique_ptr<Search> search;
-    Result result;
-
-    Run(const Table& table, const Options& options)
-        : constraints(options.constraints),
-          limits{options.seconds, options.memory_bytes, options.n_threads, options.switches},
-          control(options.seconds, options.switches),
-          instance(prepare(
-              table.input(options.regularization, options.normaliser > 0.0 ? options.normaliser : table.normaliser(),
-                          options.has_reference),
-              options.constraints, options.switches)),
-          search(std::make_unique<Search>(instance, constraints, limits, control)) {}
-
-    void go() { result = search->run(); }
-    double upper() const { return instance.to_objective(result.cost, result.leaves); }
-    double lower() const { return instance.to_lower(result.lower); }
-    double rounding() const { return instance.rounding_a_tree + instance.rounding_a_leaf * result.leaves; }
-};
-
-struct Finished : Run {
-    Finished(const Table& table, const Options& options) : Run(table, options) { go(); }
-};
-
-// A tree followed by the caller's codes: what it costs, and whether it keeps the constraints.
-struct Followed {
-    double loss = 0.0;
-    int leaves = 0;
-    int depth = 0;
-    bool keeps_minima = true;
-};
-
-void follow(const Table& table, const Instance& instance, const Constraints& constraints, const Node& node,
-            const Rows& rows, int depth, Followed& followed) {
-    followed.depth = std::max(followed.depth, depth);
-    if (node.is_leaf()) {
-        ++followed.leaves;
-        double weight = 0.0;
-        std::vector<int> arms(static_cast<std::size_t>(table.n_arms), 0);
-        for (const int row : rows) {
-            followed.loss += table.cost(row, node.label);
-            weight += table.weights[static_cast<std::size_t>(row)];
-            if (table.n_arms > 0) {
-                ++arms[static_cast<std::size_t>(table.arms[static_cast<std::size_t>(row)])];
-            }
-        }
-        const double slack = 1e-9 * table.normaliser();
-        const bool keeps =
-            static_cast<std::int64_t>(rows.size()) >= constraints.min_samples_leaf &&
-            weight >= constraints.min_weight_leaf - slack &&
-            std::all_of(arms.begin(), arms.end(), [&](int n) { return n >= constraints.min_samples_arm; });
-        followed.keeps_minima = followed.keeps_minima && keeps;
-        return;
-    }
-    const Axis& axis = instance.axes[static_cast<std::size_t>(node.axis)];
-    const int test = axis.original_code[static_cast<std::size_t>(node.code)];
-    Rows left;
-    Rows right;
-    for (const int row : rows) {
-        (table.holds(axis.original_axis, test, row) ? left : right).push_back(row);
-    }
-    follow(table, instance, constraints, *node.left, left, depth + 1, followed);
-    follow(table, instance, constraints, *node.right, right, depth + 1, followed);
-}
-
-// How far doubles may be off in the enumeration, and the fixed point in the engine.
-double tolerance(const Table& table, const Run& run) {
-    return run.rounding() + 1e-15 * table.n_rows * (1.0 + table.worst(table.all_rows()) / table.normaliser());
-}
-
-std::string text_of(const Table& table, const Options& options) {
-    std::ostringstream text;
-    text << table.n_rows << " rows, " << table.n_labels << (table.is_classification ? " labels" : " costs") << ", axes";
-    for (std::size_t a = 0; a < table.sizes.size(); ++a) {
-        text << ' ' << table.sizes[a] << (table.categorical[a] != 0 ? "c" : "");
-    }
-    const Constraints& c = options.constraints;
-    text << "; lambda " << options.regularization << ", depth " << c.max_depth << ", leaves " << c.max_leaves
-         << ", minima " << c.min_samples_leaf << '/' << c.min_weight_leaf << '/' << c.min_samples_arm << ", switches "
-         << options.switches << ", threads " << options.n_threads << ", weight[0] " << table.weights[0];
-    return text.str();
-}
-
-int enumerated_depth(const Table& table, int max_depth) {
-    // Without a limit, no path repeats a test; small tables only.
-    return max_depth >= 0 ? max_depth : std::min(table.n_rows - 1, 12);
-}
-
-// Least objective of a tree under the constraints; a lone leaf is always allowed.
-double optimum_of(const Table& table, Enumerator& enumerator, const Options& options) {
-    const Rows all = table.all_rows();
-    const double normaliser = options.normaliser > 0.0 ? options.normaliser : table.normaliser();
-    const double penalty = options.regularization * normaliser;
-    double leaf = std::numeric_limits<double>::infinity();
-    for (int k = 0; k < table.n_labels; ++k) {
-        double cost = 0.0;
-        for (const int row : all) {
-            cost += table.cost(row, k);
-        }
-        leaf = std::min(leaf, cost + penalty);
-    }
-    const int depth = enumerated_depth(table, options.constraints.max_depth);
-    return std::min(leaf, enumerator.optimum(all, depth, penalty, options.constraints.max_leaves)) / normaliser;
-}
-
-Minima minima_of(const Constraints& constraints) {
-    return {static_cast<int>(constraints.min_samples_leaf), constraints.min_weight_leaf,
-            static_cast<int>(constraints.min_samples_arm)};
-}
-
-// The tree is what it says it is, whatever else holds.
-void check_tree(const Table& table, const Options& options, const Run& run) {
-    Followed followed;
-    follow(table, run.instance, run.constraints, *run.result.tree, table.all_rows(), 0, followed);
-    const double normaliser = options.normaliser > 0.0 ? options.normaliser : table.normaliser();
-    const double objective = followed.loss / normaliser + options.regularization * followed.leaves;
-    CHECK(std::abs(objective - run.upper()) <= tolerance(table, run));
-    CHECK(followed.leaves == run.result.leaves);
-    CHECK(followed.leaves == 1 || followed.keeps_minima);
-    CHECK(run.constraints.max_depth < 0 || followed.depth <= run.constraints.max_depth);
-    CHECK(run.constraints.max_leaves == 0 || followed.leaves <= run.constraints.max_leaves);
-}
-
-void check_optimal(const Table& table, Enumerator& enumerator, const Options& options) {
-    describe(text_of(table, options));
-    const Finished run(table, options);
-    check_tree(table, options, run);
-    CHECK(run.result.status == Status::optimal);
-    CHECK(std::abs(run.upper() - optimum_of(table, enumerator, options)) <= tolerance(table, run));
-    CHECK(run.result.lower == run.result.cost + run.result.leaves * run.instance.penalty);
-}
-
-void check_between(const Table& table, double optimum, const Options& options, const Run& run) {
-    check_tree(table, options, run);
-    CHECK(run.upper() >= optimum - tolerance(table, run));
-    CHECK(run.lower() <= optimum + tolerance(table, run));
-    CHECK(run.lower() <= run.upper() + tolerance(table, run));
-}
-
-constexpr Weights all_weights[] = {Weights::unit, Weights::whole, Weights::lognormal, Weights::heavy, Weights::tiny};
-constexpr double some_penalties[] = {0.0, 1e-4, 0.01, 0.05, 0.3, 5.0};
-
-Table draw_small(Random& random, int most_rows, int n_arms = 0) {
-    Recipe recipe;
-    recipe.n_rows = pick(random, 2, most_rows);
-    recipe.n_labels = pick(random, 2, 4);
-    recipe.weights = all_weights[pick(random, 0, 4)];
-    recipe.is_classification = chance(random, 0.6);
-    recipe.signal = uniform(random, 0.0, 1.0);
-    recipe.n_arms = n_arms;
-    draw_axes(random, recipe, 3, 5);
-    return make_table(random, recipe);
-}
-
-// Axes of every group that the closed forms treat apart: long and short ordered ones, categories, two-valued ones.
-Table draw_mixed(Random& random, int n_rows, int longest, int n_labels, Weights weights) {
-    Recipe recipe;
-    recipe.n_rows = n_rows;
-    recipe.n_labels = n_labels;
-    recipe.weights = weights;
-    recipe.sizes = {longest, longest / 2 + 2, 4, 5, 2, 2};
-    recipe.categorical = {0, 0, 0, 1, 0, 0};
-    return make_table(random, recipe);
-}
-
-}  // namespace
 
 TEST(search_small_tables) {
     Random random(20);
@@ -270,6 +81,54 @@ TEST(search_intervals_of_thresholds) {
             options.regularization = regularization;
             options.n_threads = pick(random, 1, 2);
             check_optimal(table, enumerator, options);
+        }
+    }
+}
+
+TEST(search_a_limit_of_leaves_limits_depth) {
+    // Three leaves are depth two, whatever else is lifted: without a depth limit this is answered at once too.
+    Random random(40);
+    for (const int n_labels : {2, 3}) {
+        const Table table = draw_mixed(random, 150, 20, n_labels, Weights::unit);
+        Enumerator enumerator(table);
+        Options options;
+        options.constraints.max_depth = -1;
+        options.constraints.max_leaves = 3;
+        options.seconds = 30.0;
+        describe(text_of(table, options));
+        const Finished run(table, options);
+        CHECK(run.result.status == Status::optimal);
+        Options flat = options;
+        flat.constraints.max_depth = 2;
+        CHECK(std::abs(run.upper() - optimum_of(table, enumerator, flat)) <= tolerance(table, run));
+        CHECK(run.search->statistics().subproblems < 1000);
+    }
+}
+
+TEST(search_remembers_what_it_was_asked) {
+    // Two-valued axes: the same rows are met by every order of the same tests, with other budgets each time.
+    Random random(43);
+    for (int n = 0; n < 120; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 14, 40);
+        recipe.n_labels = 3;
+        recipe.weights = all_weights[n % 4];
+        recipe.is_classification = n % 2 == 0;
+        recipe.signal = uniform(random, 0.0, 0.6);
+        recipe.sizes.assign(6, 2);
+        recipe.categorical.assign(6, 0);
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.constraints.max_depth = 5;
+        options.constraints.min_samples_leaf = n % 3 == 0 ? pick(random, 2, 4) : 1;
+        Enumerator enumerator(table, minima_of(options.constraints));
+        for (const std::uint32_t off :
+             {0U + no_greedy, no_greedy | no_deepening, no_greedy | no_interval | no_similarity}) {
+            for (const double regularization : {0.005, 0.01, 0.02}) {
+                options.regularization = regularization;
+                options.switches = off;
+                check_optimal(table, enumerator, options);
+            }
         }
     }
 }
@@ -399,63 +258,6 @@ TEST(search_coarse_to_fine) {
     }
 }
 
-TEST(search_many_labels) {
-    // More labels than a vector holds, than four hold; four groups an axis without the cost model.
-    Random random(36);
-    for (int n = 0; n < 24; ++n) {
-        Recipe recipe;
-        recipe.n_rows = pick(random, 20, 90);
-        recipe.n_labels = std::array{3, 4, 8, 9, 20, 35}[static_cast<std::size_t>(n % 6)];
-        recipe.weights = n % 5 == 4 ? Weights::close : all_weights[n % 5];
-        recipe.is_classification = n % 3 == 0;
-        recipe.signal = uniform(random, 0.3, 1.0);
-        recipe.sizes = {pick(random, 20, 40), pick(random, 5, 20), pick(random, 2, 6)};
-        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
-        const Table table = make_table(random, recipe);
-        Enumerator enumerator(table);
-        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_simd, 0U + no_interval, 0U + no_coarse}) {
-            Options options;
-            options.regularization = some_penalties[pick(random, 0, 3)];
-            options.constraints.max_depth = 2;
-            options.switches = off | (n % 4 == 3 ? 0U : no_cost_model);
-            options.n_threads = pick(random, 1, 2);
-            check_optimal(table, enumerator, options);
-        }
-    }
-}
-
-TEST(search_many_labels_under_limits) {
-    // Minima that cut off the ends of axes, in the middle of groups and between them, and limits of leaves.
-    Random random(38);
-    for (int n = 0; n < 60; ++n) {
-        Recipe recipe;
-        recipe.n_rows = pick(random, 20, 70);
-        recipe.n_labels = std::array{2, 3, 5, 9}[static_cast<std::size_t>(n % 4)];
-        recipe.weights = n % 5 == 4 ? Weights::close : all_weights[n % 5];
-        recipe.is_classification = n % 3 == 0;
-        recipe.signal = uniform(random, 0.2, 1.0);
-        recipe.n_arms = n % 7 == 0 ? 10 : pick(random, 0, 2);
-        recipe.sizes = {pick(random, 12, 30), pick(random, 5, 15), pick(random, 2, 6)};
-        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
-        const Table table = make_table(random, recipe);
-        Options options;
-        options.constraints.min_samples_leaf = chance(random, 0.6) ? pick(random, 2, 12) : 1;
-        options.constraints.min_weight_leaf =
-            chance(random, 0.4) ? uniform(random, 0.0, 0.25) * table.normaliser() : 0.0;
-        options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, table.n_arms == 10 ? 1 : 4) : 0;
-        Enumerator enumerator(table, minima_of(options.constraints));
-        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_simd, 0U + no_interval, 0U + no_coarse,
-                                        0U + no_relaxation, no_relaxation | no_deepening}) {
-            options.regularization = some_penalties[pick(random, 0, 3)];
-            options.constraints.max_depth = chance(random, 0.8) ? 2 : 3;
-            options.constraints.max_leaves = chance(random, 0.4) ? pick(random, 2, 6) : 0;
-            options.switches = off | (n % 4 == 3 ? 0U : no_cost_model);
-            options.n_threads = pick(random, 1, 2);
-            check_optimal(table, enumerator, options);
-        }
-    }
-}
-
 TEST(search_tells_apart_what_32_bits_cannot) {
     // All weights agree in their first forty bits: the filter sees ties everywhere, and the optimum is decided by what
     // it rounds away. Sums are whole numbers below 2^53, so enumeration is exact and so must the engine be.
@@ -529,35 +331,6 @@ TEST(search_in_little_memory) {
     const Finished none(table, options);
     CHECK(none.result.status == Status::memory_limit);
     check_between(table, optimum_of(table, enumerator, options), options, none);
-}
-
-TEST(search_many_labels_in_little_memory) {
-    // Over rows that are all distinct: costs by label, and by axis each row's group and place in the order, each code's
-    // group and start.
-    Random random(37);
-    Recipe recipe;
-    recipe.n_rows = 20000;
-    recipe.n_labels = 3;
-    recipe.is_classification = false;
-    recipe.sizes = {20000, 20000, 20000};
-    recipe.categorical = {0, 0, 0};
-    Table table = make_table(random, recipe);
-    for (std::size_t i = 0; i < table.codes.size(); ++i) {
-        table.codes[i] = static_cast<std::int32_t>((i * 37 + i / 20000) % 20000);
-    }
-    Options options;
-    options.constraints.max_depth = 2;
-    const Run run(table, options);
-    const RowSet root = all_rows(run.instance);
-    const Local local(run.instance, root);
-    const Stumps exact(run.instance, run.constraints, run.control);
-    std::size_t numbers = root.rows.size() * Kernels::lanes;
-    for (const LocalAxis& axis : local.axes) {
-        numbers += 2 * root.rows.size() + 2 * static_cast<std::size_t>(axis.n_codes);
-    }
-    const std::size_t bytes = numbers * sizeof(std::int32_t);
-    CHECK(!ManyLabels(run.instance, run.constraints, exact, run.control, bytes).fits(local));
-    CHECK(ManyLabels(run.instance, run.constraints, exact, run.control, 2 * bytes).fits(local));
 }
 
 TEST(search_guesses_keep_their_guarantee) {
