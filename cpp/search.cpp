@@ -40,12 +40,16 @@ std::size_t least_bytes(const Instance& instance) {
     return 2 * instance.bytes();
 }
 
-// Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
-Constraints without_leaf_limits(Constraints constraints, std::int32_t n_labels) {
-    // A tree of m leaves is no deeper than m − 1.
+// A tree of m leaves is no deeper than m − 1, whatever is lifted later.
+Constraints with_depth_of_leaves(Constraints constraints) {
     if (constraints.max_leaves > 0 && (constraints.max_depth < 0 || constraints.max_depth >= constraints.max_leaves)) {
         constraints.max_depth = constraints.max_leaves - 1;
     }
+    return constraints;
+}
+
+// Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
+Constraints without_leaf_limits(Constraints constraints, std::int32_t n_labels) {
     constraints.max_leaves = 0;
     if (n_labels == 2) {
         constraints.min_samples_leaf = 1;
@@ -114,7 +118,7 @@ struct Search::Frontier {
 Search::Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control)
     : instance_(instance),
       spare_bytes_(spare_bytes(instance, limits)),
-      constraints_(constraints),
+      constraints_(with_depth_of_leaves(constraints)),
       limits_(limits),
       control_(control),
       stumps_(instance_, constraints_, control),
@@ -608,11 +612,8 @@ Result Search::run() {
     Result result;
     const int deepest = std::max(0, instance_.n_rows - 1);
     int most_depth = constraints_.max_depth < 0 ? deepest : std::min(constraints_.max_depth, deepest);
-    if (instance_.n_tests == 0 || constraints_.max_leaves == 1) {
+    if (instance_.n_tests == 0) {
         most_depth = 0;
-    }
-    if (constraints_.max_leaves > 1) {
-        most_depth = std::min(most_depth, constraints_.max_leaves - 1);
     }
     Amount known_lower = std::min(best_value_, bounds::split(penalty));
     bool is_done = most_depth == 0;

@@ -90,7 +90,7 @@ def solve(
             normaliser=problem.normaliser,
             regularization=float(problem.regularization),
             # No tree of n rows is deeper or has more leaves than n, and the engine counts in 32 bits.
-            max_depth=_largest_depth(problem),
+            max_depth=-1 if problem.max_depth is None else min(int(problem.max_depth), problem.n_rows),
             max_leaves=0 if problem.max_leaves is None else min(int(problem.max_leaves), problem.n_rows),
             min_samples_leaf=int(problem.min_samples_leaf),
             min_weight_leaf=problem.least_leaf_weight,
@@ -129,13 +129,6 @@ def solve(
             stacklevel=2,
         )
     return solution
-
-
-def _largest_depth(problem: Problem) -> int:
-    """For the engine: −1 where nothing but the penalty limits the depth. A tree of L leaves is no deeper than L − 1."""
-    depths = [] if problem.max_depth is None else [int(problem.max_depth)]
-    depths += [] if problem.max_leaves is None else [int(problem.max_leaves) - 1]
-    return min(*depths, problem.n_rows) if depths else -1
 
 
 def _answer_lone_leaf(problem: Problem, limits: Limits) -> Solution:
