@@ -66,11 +66,6 @@ std::int32_t Stumps::label_of(const Channels& channels) const {
     return static_cast<std::int32_t>(std::max_element(channels.begin(), end) - channels.begin());
 }
 
-Amount Stumps::leaf_value(const RowSet& set) const {
-    const Channels all = sum(set);
-    return is_enough(all.data()) ? set.worst - most_saved(all.data()) + instance_.penalty : unreachable;
-}
-
 void Stumps::put_leaf(const RowSet& set, Outcome& outcome) const {
     const Channels all = sum(set);
     if (is_enough(all.data())) {

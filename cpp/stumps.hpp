@@ -10,8 +10,6 @@ class Stumps {
 public:
     Stumps(const Instance& instance, const Constraints& constraints, const Control& control);
 
-    Amount leaf_value(const RowSet& set) const;  // cost with λ, `unreachable` where a minimum is not met
-
     // Each puts its tree into the entries of the outcome that have room for its leaves, where it is better: the leaf,
     // the stump of one test, the best stump (on a stop the best one seen, and the lower bound stays as it was).
     void put_leaf(const RowSet& set, Outcome& outcome) const;
