@@ -277,7 +277,7 @@ class TestFit:
 
     @pytest.mark.parametrize(("text", "size"), [("1024", 1024), ("500MB", 5 * 10**8), ("1.5 gb", 15 * 10**8)])
     def test_sizes(self, text: str, size: int) -> None:
-        assert cli.read_bytes(text) == size
+        assert cli.options.read_bytes(text) == size
 
 
 class TestModels:
@@ -397,7 +397,7 @@ class TestOthers:
         assert capsys.readouterr().out == f"certree {certree.__version__}\n"
 
     def test_warnings_are_one_line_on_standard_error(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with cli.warnings_on_standard_error():
+        with cli.outputs.warnings_on_standard_error():
             warnings.warn("the sky is falling", UserWarning, stacklevel=1)
         assert capsys.readouterr().err == "certree: the sky is falling\n"
 

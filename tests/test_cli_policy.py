@@ -107,10 +107,10 @@ def test_only_the_largest_leaves_are_printed(
     found = certree.policy.evaluate(PolicyTree(1), log.data, NAMES[log.treatment], log.outcome, random_state=0)
     rows = sorted((leaf.rows for leaf in found.leaves), reverse=True)
     assert (len(rows), sum(rows)) == (2, 400)
-    cli.print_evaluation(found)
+    cli.policy.print_evaluation(found)
     assert "more, with" not in capsys.readouterr().out
-    monkeypatch.setattr(cli, "MOST_LEAVES", 1)
-    cli.print_evaluation(found)
+    monkeypatch.setattr(cli.policy, "MOST_LEAVES", 1)
+    cli.policy.print_evaluation(found)
     printed = capsys.readouterr().out
     assert "learned without a fold, the largest\n" in printed
     assert f"    {rows[0]} rows (" in printed

@@ -329,7 +329,7 @@ class TestCommand:
         assert "5 of 6 done; policy at 0 dollars a man" in printed.err
         assert (tmp_path / "certree-demo" / "trees" / "direct-depth-2.svg").is_file()
         # What the study wrote can take the place of its own matching.
-        given = cli.read_effects(tmp_path / "certree-demo" / "effects.csv", None)
+        given = cli.demo.read_effects(tmp_path / "certree-demo" / "effects.csv", None)
         data = load_lalonde()
         own = MatchingEffects(7, n_repeats=1, random_state=0).fit(data.data, data.treatment, data.target)
         np.testing.assert_array_equal(given, own.effects_)
@@ -374,14 +374,14 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr("sys.argv", [str(program), "demo"])
         monkeypatch.setenv("PATH", str(tmp_path))
-        assert cli.name_command() == ".venv-demo/bin/certree"
+        assert cli.demo.name_command() == ".venv-demo/bin/certree"
         monkeypatch.setenv("PATH", str(program.parent))
-        assert cli.name_command() == "certree"
+        assert cli.demo.name_command() == "certree"
 
     def test_a_lone_column_needs_no_name(self, tmp_path: Path) -> None:
         path = tmp_path / "effects.csv"
         path.write_text("tau\n" + "7\n" * 722, encoding="utf-8")
-        assert set(cli.read_effects(path, None)) == {7.0}
+        assert set(cli.demo.read_effects(path, None)) == {7.0}
 
     def test_wrong_usage(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):

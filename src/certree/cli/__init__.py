@@ -1,0 +1,56 @@
+"""The command line, one file per verb, and the only room that prints.
+
+It promises results on standard output, everything else on standard error, and an exit code that a script can trust
+(`certree.cli.exits`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import certree
+from certree.cli import datasets, demo, fit, path, policy, predict, show, verify
+from certree.cli.exits import DONE, FAILED, MISUSED
+from certree.cli.outputs import check_destinations
+
+VERBS = (fit, predict, show, verify, policy, path, datasets, demo)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    options = make_parser().parse_args(arguments)
+    try:
+        check_destinations(options)
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python flushes once more at exit: give it a place to do so.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (ValueError, OSError, ImportError) as error:
+        reason = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            reason = f"{error.filename}: {error.strerror}"
+        print(f"certree {options.command}: {reason}", file=sys.stderr)
+        return MISUSED
+    except KeyboardInterrupt:
+        print(f"certree {options.command}: aborted", file=sys.stderr)
+        return FAILED
+    return code
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="certree",
+        description="Certified optimal sparse decision trees for weighted data.",
+        epilog="Exit codes: 0 done, searched to the end; 3 a limit was reached and a valid tree was written; "
+        "2 wrong usage or bad input; 1 failure.",
+    )
+    parser.add_argument("--version", action="version", version=f"certree {certree.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for verb in VERBS:
+        verb.add_parser(commands)
+    return parser

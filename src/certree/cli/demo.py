@@ -1,0 +1,107 @@
+"""`certree demo`: the case study on the embedded data set."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certree import study
+from certree.cli.exits import DONE, FAILED
+from certree.cli.inputs import find_column
+from certree.cli.outputs import warnings_on_standard_error
+from certree.datasets import load_lalonde
+from certree.datasets.files import read_csv
+from certree.table import Array
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "demo",
+        help="the case study: whom to train, on the embedded data set",
+        description="The case study on the embedded data set: effects by matching, weighted trees and a policy.",
+        allow_abbrev=False,
+    )
+    own = study.Matching()
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("certree-demo"),
+        metavar="DIR",
+        help="folder to write (default certree-demo)",
+    )
+    parser.add_argument("--effects", type=Path, metavar="CSV", help="effects to use in place of matching, a row a man")
+    parser.add_argument("--column", metavar="NAME", help="the column of that file (default effect, or the only one)")
+    for flag, default, meaning in (
+        ("--neighbors", own.n_neighbors, "men of each arm that a man is matched with"),
+        ("--splits", own.n_splits, "parts that the men are dealt into"),
+        ("--repeats", own.n_repeats, "how often they are dealt"),
+        ("--seed", own.random_state, "of the matching and the evaluation"),
+    ):
+        parser.add_argument(flag, type=int, default=default, metavar="N", help=f"{meaning} (default {default})")
+    parser.add_argument(
+        "--depths", type=int, nargs="+", default=[2, 3, 4, 5], metavar="D", help="of the trees (default 2 3 4 5)"
+    )
+    parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
+    parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each tree (default 60)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default all)")
+    parser.add_argument(
+        "--cost", type=float, default=1000.0, metavar="DOLLARS", help="of treating a man (default 1000)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    with warnings_on_standard_error():
+        case = study.run(
+            None if options.effects is None else read_effects(options.effects, options.column),
+            matching=study.Matching(options.neighbors, options.splits, options.repeats, options.seed),
+            depths=options.depths,
+            regularization=options.regularization,
+            time_limit=options.time_limit,
+            treatment_cost=options.cost,
+            n_jobs=options.jobs,
+            verbose=1,
+        )
+    print(study.summarise(case))
+    written = study.write(case, options.output)
+    counts = Counter(path.suffix for path in written)
+    print(f"\nwritten to {options.output}: study.txt and")
+    print(f"  {counts['.csv']} tables (CSV), {counts['.json']} models (JSON), {counts['.svg']} pictures (SVG)")
+    print(f"in {case.study_seconds:.0f} s. Now try")
+    print(f"  {name_command()} show {options.output / 'models' / f'direct-depth-{case.depths[0]}.json'}")
+    if not study.has_pictures():
+        print("certree demo: trees are drawn where matplotlib is: pip install 'certree[plot]'", file=sys.stderr)
+    return FAILED if case.has_wrong_certificate else DONE
+
+
+def name_command() -> str:
+    """What to type to run a command: an environment that is not active has no place on the path."""
+    own = Path(sys.argv[0])
+    return "certree" if own.stem != "certree" or shutil.which("certree") else os.path.relpath(own)
+
+
+def read_effects(path: Path, column: str | None) -> Array:
+    """Effects from a file. Other columns that it shares with the embedded table show that its rows are in order."""
+    table = read_csv(path)
+    if column is None:
+        column = table.names[0] if table.n_columns == 1 else "effect"
+    effects = find_column(table, column, path)
+    data = load_lalonde()
+    own = dict(zip(data.feature_names, data.data.T, strict=True)) | {"treat": data.treatment, "re78": data.target}
+    if table.n_rows != len(data.data):
+        raise ValueError(f"{path} has {table.n_rows} rows, but the study {len(data.data)}")
+    for name, values in zip(table.names, table.columns, strict=True):
+        if name in own and name != column and not np.array_equal(values, own[name].astype(np.float64)):
+            row = int(np.argmax(values != own[name]))
+            raise ValueError(
+                f"{path}: row {row + 1} has {name} {values[row]}, but row {row + 1} of the embedded table "
+                f"{own[name][row]}; give the effects in its order"
+            )
+    return effects

@@ -1,0 +1,75 @@
+"""`certree fit`: the optimal tree of a table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from certree.cli.exits import DONE, LIMIT_STATUSES, LIMITED
+from certree.cli.inputs import BOOSTING, read_labels, read_problem, read_settings
+from certree.cli.models import print_model
+from certree.cli.options import add_problem, add_table
+from certree.cli.outputs import warnings_on_standard_error
+from certree.datasets.files import read_csv
+from certree.estimators import SparseTreeClassifier
+from certree.export import export_json
+from certree.table import Array
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser("fit", help="find the optimal tree of a table")
+    add_table(parser)
+    add_problem(parser, has_guesses=True)
+    parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
+    parser.add_argument("--class-weight", choices=["balanced"], help="weigh the labels alike")
+    add_weighing(parser)
+    parser.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
+    parser.set_defaults(run=run)
+
+
+def add_weighing(parser: argparse.ArgumentParser) -> None:
+    """The ways to weigh and the reference, by their names in the public interface."""
+    parser.add_argument(
+        "--method", choices=["direct", "duplicate", "sample"], default="direct",
+        help="how weights enter: as they are (default), rounded to counts, or as a sample of the rows",
+    )  # fmt: skip
+    parser.add_argument("--duplication", type=int, default=100, metavar="N", help="count of the heaviest row (100)")
+    parser.add_argument("--sample-ratio", type=float, default=1.0, metavar="R", help="draws a row (default 1)")
+    parser.add_argument("--random-state", type=int, metavar="SEED", help="of a sample, and of guesses")
+    parser.add_argument(
+        "--reference", metavar="COLUMN",
+        help="guess lower bounds: boosting, or the column that holds a model's predictions",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    X, y, weights = read_problem(options)
+    model = SparseTreeClassifier(
+        regularization=options.regularization,
+        class_weight=options.class_weight,
+        method=options.method,
+        duplication=options.duplication,
+        sample_ratio=options.sample_ratio,
+        reference=read_reference(options),
+        n_jobs=options.jobs,
+        random_state=options.random_state,
+        **read_settings(options),
+    )
+    with warnings_on_standard_error():
+        model.fit(X, y, weights)
+    if options.out is not None:
+        options.out.write_text(export_json(model), encoding="utf-8")
+    print_model(model.tree_, model.certificate_)
+    print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    if options.out is not None:
+        print(f"\nwritten to {options.out}")
+    return LIMITED if model.status_ in LIMIT_STATUSES else DONE
+
+
+def read_reference(options: argparse.Namespace) -> str | Array | None:
+    """The word, or the labels in a column of predictions."""
+    reference: str | None = options.reference
+    if reference is None or reference == BOOSTING:
+        return reference
+    return read_labels(read_csv(options.data, separator=options.separator), options, reference)

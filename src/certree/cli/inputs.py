@@ -1,0 +1,108 @@
+"""Models and tables in: what the options name, read from files and found in them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certree.datasets.files import read_csv, select, to_labels
+from certree.estimators import SparseTreeClassifier
+from certree.export import load
+from certree.policy import PolicyTree
+from certree.table import Array, Table
+from certree.tree import Tree
+
+BOOSTING = "boosting"
+
+
+def load_certified(path: Path) -> SparseTreeClassifier | PolicyTree:
+    model = load(path)
+    if not isinstance(model, (SparseTreeClassifier, PolicyTree)):
+        raise ValueError(f"{path} holds a bare tree, without a certificate")
+    return model
+
+
+def name_amounts(
+    flag: str, amounts: Sequence[tuple[str, float]] | None, actions: Sequence[Any]
+) -> dict[Any, float] | None:
+    """Amounts by action, as they were given on the command line."""
+    return None if amounts is None else {find_action(flag, name, actions): amount for name, amount in amounts}
+
+
+def find_action(flag: str, name: Any, actions: Sequence[Any]) -> Any:
+    """The action of that name: on a command line 1 is written as "1"."""
+    for action in actions:
+        if str(action) == str(name):
+            return action
+    raise ValueError(f"{flag} names {str(name)!r}, which is none of the actions {', '.join(map(str, actions))}")
+
+
+def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | None]:
+    """Features, labels and weights from the options that add_table and add_problem define."""
+    table = read_csv(options.data, separator=options.separator)
+    y, weights = read_labels(table, options), read_weights(table, options)
+    for name in options.ignore:
+        find_column(table, name, options.data)
+    reference = getattr(options, "reference", None)
+    left_out = {options.label, options.weight, *options.ignore, *([] if reference == BOOSTING else [reference])}
+    names = [name for name in table.names if name not in left_out]
+    if not names:
+        raise ValueError(f"{options.data} has no column besides {', '.join(sorted(left_out - {None}))}")
+    return select(table, names), y, weights
+
+
+def read_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What all searches have in common, by its name in the public interface, and what a policy's lacks."""
+    settings = {
+        "max_depth": options.depth,
+        "max_leaves": options.max_leaves,
+        "min_samples_leaf": options.min_samples_leaf,
+        "thresholds": options.thresholds,
+        "time_limit": options.time_limit,
+        "memory_limit": options.memory_limit,
+        "verbose": int(options.progress),
+    }
+    if options.command != "policy":
+        settings["min_weight_leaf"] = options.min_weight_leaf
+        settings["categorical_features"] = "auto" if options.categorical is None else options.categorical
+    return settings
+
+
+def read_labels(table: Table, options: argparse.Namespace, name: str | None = None) -> Array:
+    """Those to predict, or those in the column of that name."""
+    name = options.label if name is None else name
+    column = find_column(table, name, options.data)
+    is_missing = np.isnan(column) if column.dtype.kind == "f" else np.array([value is None for value in column])
+    if is_missing.any():
+        raise ValueError(f"{options.data}: row {int(np.argmax(is_missing)) + 1} has no label in column {name!r}")
+    return to_labels(column) if column.dtype.kind == "f" else np.array(column.tolist())
+
+
+def read_weights(table: Table, options: argparse.Namespace) -> Array | None:
+    if options.weight is None:
+        return None
+    column = find_column(table, options.weight, options.data)
+    if column.dtype.kind != "f":
+        raise ValueError(f"{options.data}: the weights in column {options.weight!r} are not numbers")
+    return column
+
+
+def find_column(table: Table, name: str, path: Path) -> Array:
+    if name not in table.names:
+        raise ValueError(f"{path} has no column {name!r}; it has {', '.join(table.names)}")
+    return table.columns[table.names.index(name)]
+
+
+def text_columns(tree: Tree) -> set[str]:
+    """The columns to read as text whatever they hold: a file of few rows may hold numbers where others hold words."""
+    return {column.name for column in tree.columns if any(isinstance(value, str) for value in column.categories)}
+
+
+def pick_columns(table: Table, tree: Tree, path: Path) -> Table:
+    for column in tree.columns:
+        find_column(table, column.name, path)
+    return select(table, [column.name for column in tree.columns])

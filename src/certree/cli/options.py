@@ -1,0 +1,106 @@
+"""Options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, help="JSON file that fit --out or policy --out has written")
+
+
+def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False) -> None:
+    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    target = parser.add_mutually_exclusive_group(required=True) if may_have_rewards else parser
+    target.add_argument("--label", required=not may_have_rewards, metavar="COLUMN", help="the column to predict")
+    if may_have_rewards:
+        add_rewards(parser, target)
+    parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a row's mistake costs")
+    add_separator(parser)
+
+
+def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
+    """The table of a policy."""
+    target.add_argument("--rewards", nargs="+", metavar="COLUMN", help="a column of rewards for each action")
+    parser.add_argument("--treatment", metavar="COLUMN", help="the column with the action that each row got")
+    parser.add_argument(
+        "--spends", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
+        help="what each action spends of a budget (default 0 for the first, 1 for every other)",
+    )  # fmt: skip
+
+
+def add_separator(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
+
+
+def add_problem(
+    parser: argparse.ArgumentParser, *, depth: int = 3, has_guesses: bool = False, is_policy: bool = False
+) -> None:
+    """What may be asked of a search; a fit may have some of it guessed."""
+    words = ("none", "guess") if has_guesses else ("none",)
+    parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
+    if not is_policy:
+        parser.add_argument("--categorical", nargs="+", metavar="COLUMN", help="numeric columns to read as categories")
+        parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")
+    parser.add_argument(
+        "--depth",
+        type=partial(read_depth, words=words),
+        default=depth,
+        help=f"depth limit, or {' or '.join(words)} (default {depth})",
+    )
+    parser.add_argument("--max-leaves", type=int, metavar="N", help="limit on the number of leaves")
+    parser.add_argument("--min-samples-leaf", type=int, default=1, metavar="N", help="rows a leaf must hold")
+    words = ("all", "guess") if has_guesses else ("all",)
+    parser.add_argument(
+        "--thresholds", type=partial(read_thresholds, words=words), default="all", metavar="N",
+        help=f"at most so many a column, or {' or '.join(words)} (default all)",
+    )  # fmt: skip
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS")
+    parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")
+    parser.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all (default 1)")
+    parser.add_argument("--progress", action="store_true", help="show a progress bar")
+
+
+def read_separator(text: str) -> str:
+    separator = "\t" if text in ("tab", "\\t") else text
+    if len(separator) != 1 or separator in '"\r\n':
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a character nor 'tab'")
+    return separator
+
+
+def read_depth(text: str, words: Sequence[str]) -> int | str | None:
+    depth = read_count(text, words)
+    return None if depth == "none" else depth
+
+
+def read_thresholds(text: str, words: Sequence[str]) -> int | str:
+    return read_count(text, words)
+
+
+def read_count(text: str, words: Sequence[str]) -> int | str:
+    """A whole number, or one of a few words."""
+    if text.lower() in words:
+        return text.lower()
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor {' nor '.join(map(repr, words))}")
+    return int(text)
+
+
+def read_amount(text: str) -> tuple[str, float]:
+    action, sign, amount = text.rpartition("=")
+    try:
+        return action, float(amount if sign and action else "?")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an action and a number, such as letter=0.5") from None
+
+
+def read_bytes(text: str) -> int:
+    found = re.fullmatch(r"([0-9.]+) ?([KMGT]?)B?", text.upper())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500MB or 2GB")
+    return int(float(found.group(1)) * 1000 ** " KMGT".index(found.group(2) or " "))

@@ -1,0 +1,48 @@
+"""`certree path`: all optimal trees of a table, over every penalty λ."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from joblib import effective_n_jobs
+
+from certree.cli.exits import DONE, LIMITED
+from certree.cli.inputs import read_problem, read_settings
+from certree.cli.options import add_problem, add_table
+from certree.cli.outputs import warnings_on_standard_error, write_csv
+from certree.path import regularization_path
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser("path", help="all optimal trees of a table, over every penalty λ")
+    add_table(parser)
+    add_problem(parser)
+    parser.add_argument("--out", type=Path, metavar="CSV", help="write the front to this file")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    X, y, weights = read_problem(options)
+    with warnings_on_standard_error():
+        path = regularization_path(X, y, weights, n_threads=effective_n_jobs(options.jobs), **read_settings(options))
+    rows = path.to_rows()
+    print_path(rows)
+    if not path.is_complete:
+        print("\na limit ended a search: a tree may be missing from this list, or not be the best of its size")
+    if options.out is not None:
+        write_csv(options.out, list(rows[0]), [row.values() for row in rows])
+        print(f"\nwritten to {options.out}")
+    return DONE if path.is_optimal else LIMITED
+
+
+def print_path(rows: Sequence[Mapping[str, Any]]) -> None:
+    print("  leaves  depth      loss  penalty λ")
+    for row in rows:
+        low, high = row["regularization_low"], row["regularization_high"]
+        interval = f"above {low:.6f}" if math.isinf(high) else f"{low:.6f} to {high:.6f}"
+        note = "" if row["status"] == "optimal" else f"  ({row['status'].replace('_', ' ')})"
+        print(f"  {row['leaves']:>6}  {row['depth']:>5}  {row['loss']:>8.6f}  {interval}{note}")

@@ -1,0 +1,160 @@
+"""`certree policy`: the optimal policy tree from rewards, or from a log of decisions."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+from certree import policy
+from certree.cli.exits import DONE, LIMIT_STATUSES, LIMITED
+from certree.cli.inputs import find_action, find_column, name_amounts, read_labels, read_settings, read_weights
+from certree.cli.models import print_model
+from certree.cli.options import add_problem, add_rewards, add_separator, read_amount
+from certree.cli.outputs import warnings_on_standard_error, write_csv
+from certree.datasets.files import read_csv, select, to_labels
+from certree.export import export_json
+from certree.policy import PolicyTree
+from certree.table import Table
+
+MOST_LEAVES = 8
+"""Of an evaluation that are printed: the folds of a policy that does not hold have many, none of which says much."""
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "policy",
+        help="find the optimal policy tree from rewards, or from a log of decisions",
+        description="The optimal policy tree of a table with a column of rewards for every action; or of a log of "
+        "decisions, whose doubly robust scores are the rewards and whose policy is evaluated on rows it has not seen.",
+    )
+    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    add_rewards(parser, parser)
+    parser.add_argument("--weight", metavar="COLUMN", help="with rewards: the column with the weight of each row")
+    add_separator(parser)
+    add_problem(parser, depth=2, is_policy=True)
+    parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty a leaf (default 0)")
+    parser.add_argument(
+        "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"
+    )
+    parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend")
+    parser.add_argument("--out", type=Path, metavar="MODEL", help="write policy and certificate to this JSON file")
+    log = parser.add_argument_group("a log of decisions")
+    log.add_argument("--outcome", metavar="COLUMN", help="the column with what came of it; needs --treatment")
+    log.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
+    log.add_argument(
+        "--propensity", nargs="+", type=read_amount, metavar="ACTION=CHANCE",
+        help="the known chances of an experiment (default: estimated)",
+    )  # fmt: skip
+    log.add_argument(
+        "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
+        help="what each action costs, in units of the outcome; taken off the rewards",
+    )  # fmt: skip
+    log.add_argument("--control", metavar="ACTION", help="the action that stands for treating nobody (default: first)")
+    log.add_argument(
+        "--group", metavar="COLUMN", help="rates and values by the groups in this column, which is not decided by"
+    )
+    log.add_argument("--folds", type=int, default=5, metavar="N", help="parts for cross-fitting (default 5)")
+    log.add_argument("--repeats", type=int, default=1, metavar="N", help="deals into folds (default 1)")
+    log.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
+    log.add_argument("--scores", type=Path, metavar="CSV", help="write the columns and rewards, which verify can read")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    is_log = options.outcome is not None
+    if (options.rewards is not None) == is_log or (is_log and options.treatment is None):
+        raise ValueError("name either the columns of --rewards, or --treatment and --outcome")
+    table = read_csv(options.data, separator=options.separator)
+    roles = {options.treatment, options.outcome, options.weight, options.group, *(options.rewards or [])} - {None}
+    for name in (*roles, *options.ignore):
+        find_column(table, name, options.data)
+    names = [name for name in table.names if name not in {*roles, *options.ignore}]
+    if not names:
+        raise ValueError(f"{options.data} has no column besides {', '.join(sorted({*roles, *options.ignore}))}")
+    model = PolicyTree(
+        regularization=options.regularization, min_samples_arm=options.min_samples_arm, budget=options.budget,
+        n_jobs=options.jobs, **read_settings(options),
+    )  # fmt: skip
+    with warnings_on_standard_error():
+        learn = learn_from_log if is_log else learn_from_rewards
+        found = learn(model, select(table, names), table, options)
+    if options.out is not None:
+        options.out.write_text(export_json(model), encoding="utf-8")
+    print_model(model.tree_, model.certificate_)
+    print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    if found is not None:
+        print_evaluation(found)
+    for path in (options.out, options.scores):
+        if path is not None:
+            print(f"\nwritten to {path}")
+    return LIMITED if model.status_ in LIMIT_STATUSES else DONE
+
+
+def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> None:
+    if options.scores is not None:
+        raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
+    model.fit(
+        X,
+        select(table, options.rewards),
+        read_weights(table, options),
+        treatment=None if options.treatment is None else read_labels(table, options, options.treatment),
+        costs=name_amounts("--spends", options.spends, options.rewards),
+    )
+
+
+def learn_from_log(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> policy.Evaluation:
+    if options.weight is not None:
+        raise ValueError("--weight goes with --rewards: scores of a log are learned without weights")
+    treatment = read_labels(table, options, options.treatment)
+    actions = np.unique(treatment).tolist()
+    settings: dict[str, Any] = {
+        "propensity": name_amounts("--propensity", options.propensity, actions),
+        "costs": name_amounts("--costs", options.costs, actions),
+        "maximize": not options.minimize,
+        "folds": options.folds,
+        "random_state": options.random_state,
+    }
+    outcome = find_column(table, options.outcome, options.data)
+    scores = policy.doubly_robust(X, treatment, outcome, **settings)
+    spends = name_amounts("--spends", options.spends, actions)
+    model.fit(X, scores, treatment=treatment, costs=spends)
+    if options.scores is not None:
+        header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
+        columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
+        write_csv(options.scores, header, zip(*(column.tolist() for column in columns), strict=True))
+    print(scores.summary(), end="\n\n")
+    return policy.evaluate(
+        model,
+        X,
+        treatment,
+        outcome,
+        **settings,
+        repeats=options.repeats,
+        control=None if options.control is None else find_action("--control", options.control, actions),
+        group=None if options.group is None else find_column(table, options.group, options.data),
+        fit_params={} if spends is None else {"costs": spends},
+    )
+
+
+def print_evaluation(found: policy.Evaluation) -> None:
+    print("\non rows that it has not seen")
+    for line in found.summary().splitlines():
+        print("\n".join(wrap(line, 110, initial_indent="  ", subsequent_indent="    ")))
+    largest = sorted(found.leaves, key=lambda leaf: -leaf.rows)
+    shown, others = largest[:MOST_LEAVES], largest[MOST_LEAVES:]
+    print("\nleaves of the policies learned without a fold" + (", the largest" if others else ""))
+    for leaf in shown:
+        print(f"  {leaf.leaf}: {leaf.action}")
+        rewards = ", ".join(f"{action} {reward}" for action, reward in leaf.rewards.items())
+        print(f"    {leaf.rows:,} rows ({100 * leaf.share:.1f}%) in {leaf.folds} of {found.folds} folds: {rewards}")
+    if others:
+        print(f"  and {len(others)} more, with {sum(leaf.rows for leaf in others):,} rows")
+    if found.groups:
+        print("\ngroups")
+    for group in found.groups:
+        rates = ", ".join(f"{action} to {100 * rate:.1f}%" for action, rate in group.rates.items())
+        print(f"  {group.group}: {group.rows:,} rows; {rates}; mean reward {group.value}")

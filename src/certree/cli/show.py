@@ -1,0 +1,31 @@
+"""`certree show`: a tree and its certificate, printed or drawn."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from certree.cli.exits import DONE
+from certree.cli.inputs import load_certified
+from certree.cli.models import print_model
+from certree.cli.options import add_model
+from certree.plot import plot_tree
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser("show", help="print a tree and its certificate")
+    add_model(parser)
+    parser.add_argument("--plot", type=Path, metavar="IMAGE", help="also draw the tree to this file (png, svg or pdf)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    model = load_certified(options.model)
+    print_model(model.tree_, model.certificate_)
+    if options.plot is not None:
+        figure = plot_tree(model, digits=7).get_figure(root=True)
+        assert figure is not None
+        figure.savefig(options.plot, dpi=200)
+        print(f"\ndrawn to {options.plot}")
+    return DONE
