@@ -13,23 +13,31 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
 CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/*.h)
 
-.PHONY: demo test pytest engine-test lint format bench agreement clean
+.PHONY: demo test test-long pytest engine-test lint format bench agreement clean
 
 # The case study: prints it and writes certree-demo/ (tables, models, pictures).
 demo: .venv-demo/installed
 	@.venv-demo/bin/certree demo
 
+# At most fifteen minutes on two cores, compilation included: what takes longer is marked `long`.
 test: pytest engine-test
 
+# What `make test` leaves out for its time.
+test-long: PYTEST_ARGS := -m long
+test-long: pytest
+
+# As many processes as there are cores, and so one thread each for the libraries that would start one per core.
+# Some of the tests cannot reach the coverage that all of them must.
 pytest: .venv-test/installed
-	.venv-test/bin/pytest --cov --cov-report=term $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 .venv-test/bin/pytest --numprocesses=$(JOBS) --dist=worksteal \
+	    $(if $(PYTEST_ARGS),$(PYTEST_ARGS),--cov --cov-report=term)
 
 engine-test:
 	cmake -S . -B build/address -DCERTREE_TESTS=ON -DCERTREE_WERROR=ON -DCERTREE_SANITIZE=address,undefined
-	cmake --build build/address
-	build/address/engine_test
 	cmake -S . -B build/thread -DCERTREE_TESTS=ON -DCERTREE_WERROR=ON -DCERTREE_SANITIZE=thread
+	cmake --build build/address
 	cmake --build build/thread
+	build/address/engine_test
 	build/thread/engine_test
 
 lint: .venv-lint/installed
