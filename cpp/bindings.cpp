@@ -154,10 +154,10 @@ bool work_watched(const Work& work, const Control& control, const Report& report
 nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std::uint8_t> categorical,
                std::optional<Vector<std::int32_t>> labels, Vector<double> weights, std::optional<Matrix<double>> costs,
                std::int32_t n_labels, double normaliser, double regularization, int max_depth, int max_leaves,
-               std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<std::int32_t>> arms,
-               std::int32_t n_arms, std::int64_t min_samples_arm, std::optional<Vector<double>> reference_costs,
-               double time_limit, std::int64_t memory_limit, int n_threads, std::uint32_t switches,
-               nb::object progress) {
+               std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<double>> leaf_weights,
+               std::optional<Vector<std::int32_t>> arms, std::int32_t n_arms, std::int64_t min_samples_arm,
+               std::optional<Vector<double>> reference_costs, double time_limit, std::int64_t memory_limit,
+               int n_threads, std::uint32_t switches, nb::object progress) {
     using Clock = Control::Clock;
     const Clock::time_point start = Clock::now();
     const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -173,6 +173,9 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     }
     if (costs) {
         input.costs = view(*costs);
+    }
+    if (leaf_weights) {
+        input.leaf_weights = view(*leaf_weights);
     }
     if (arms) {
         input.arms = view(*arms);
@@ -265,9 +268,9 @@ NB_MODULE(_engine, m) {
     m.def("solve", &solve, nb::arg("codes"), nb::arg("sizes"), nb::arg("categorical"), nb::arg("labels").none(),
           nb::arg("weights"), nb::arg("costs").none(), nb::arg("n_labels"), nb::arg("normaliser"),
           nb::arg("regularization"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_samples_leaf"),
-          nb::arg("min_weight_leaf"), nb::arg("arms").none(), nb::arg("n_arms"), nb::arg("min_samples_arm"),
-          nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("n_threads"),
-          nb::arg("switches"), nb::arg("progress").none());
+          nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(), nb::arg("arms").none(), nb::arg("n_arms"),
+          nb::arg("min_samples_arm"), nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"),
+          nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none());
     nb::dict switches;
     switches["interval"] = static_cast<std::uint32_t>(no_interval);
     switches["similarity"] = static_cast<std::uint32_t>(no_similarity);

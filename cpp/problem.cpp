@@ -279,9 +279,11 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
         instance.row_key.push_back({mix(2 * r + 1), mix(0x5851f42d4c957f2dULL + 2 * r)});
     }
     if (has_leaf_minimum) {
-        // Weights are only summed and compared, so their grid may be as fine as 64 bits allow.
+        // Weights are only summed and compared, so their grid may be as fine as 64 bits allow. Whole numbers below
+        // 2^61 in all stay what they are.
         constexpr int weight_bits = 62;
-        FixedPoint to_weight(std::accumulate(input.weights.begin(), input.weights.end(), 0.0), weight_bits);
+        const std::span<const double> leaf_weights = input.leaf_weights.empty() ? input.weights : input.leaf_weights;
+        FixedPoint to_weight(std::accumulate(leaf_weights.begin(), leaf_weights.end(), 0.0), weight_bits);
         instance.n_arms = input.arms.empty() ? 0 : input.n_arms;
         instance.count.assign(kept_groups.size(), 0);
         instance.weight.assign(kept_groups.size(), 0);
@@ -289,7 +291,7 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
         for (std::size_t i = 0; i < n; ++i) {
             const auto r = static_cast<std::size_t>(new_row[static_cast<std::size_t>(groups.of_row[i])]);
             instance.count[r] += 1;
-            instance.weight[r] += to_weight(input.weights[i]);
+            instance.weight[r] += to_weight(leaf_weights[i]);
             if (instance.n_arms > 0) {
                 instance.arm_count[r * static_cast<std::size_t>(instance.n_arms) +
                                    static_cast<std::size_t>(input.arms[i])] += 1;
@@ -301,9 +303,12 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
     }
     keep_distinct_tests(input, rows, instance, (switches & no_test_merging) == 0);
 
-    instance.unit = std::ldexp(1.0, -to_amount.exponent) / input.normaliser;
+    // The normaliser as a number near 1 and a power of two: 2^-exponent alone need not be a float.
+    const int power = std::ilogb(input.normaliser);
+    const double normaliser = std::ldexp(input.normaliser, -power);
+    instance.unit = std::ldexp(1.0 / normaliser, -to_amount.exponent - power);
     instance.penalty_value = input.regularization;
-    const double penalty = std::ldexp(input.regularization * input.normaliser, to_amount.exponent);
+    const double penalty = std::ldexp(input.regularization * normaliser, to_amount.exponent + power);
     // With λ above the whole cost no split can pay, whatever λ is beyond that; the clamp keeps sums in range.
     const Amount largest = std::accumulate(instance.worst.begin(), instance.worst.end(), Amount{1});
     instance.penalty = penalty >= static_cast<double>(largest) ? largest : static_cast<Amount>(std::nearbyint(penalty));

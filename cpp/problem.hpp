@@ -22,6 +22,7 @@ struct Input {
     std::span<const std::int32_t> labels;       // classification: cost = weight where the label differs; or
     std::span<const double> costs;              // n × K, row-major
     std::span<const double> weights;
+    std::span<const double> leaf_weights;     // what rows count towards min_weight_leaf; empty: their weights
     std::span<const std::int32_t> arms;       // may be empty
     std::span<const double> reference_costs;  // may be empty
     double normaliser = 1.0;

@@ -23,6 +23,7 @@ def solve(
     max_leaves: int,
     min_samples_leaf: int,
     min_weight_leaf: float,
+    leaf_weights: NDArray[Any] | None,
     arms: NDArray[Any] | None,
     n_arms: int,
     min_samples_arm: int,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certree.features import Features, make_features
-from certree.problem import WEIGHT_TOLERANCE, Problem, check_weights
+from certree.problem import TOLERANCE, Problem, check_weights
 from certree.solution import FORMAT, STATUSES, float_slack
 from certree.tree import Tree, plain_value
 
@@ -230,7 +230,7 @@ def _largest_spend(certificate: Mapping[str, Any], problem: Problem, spends: Arr
     """The budget, with what rounding may add to a mean spend."""
     largest = certificate["budget"]["largest"]
     scale = math.fsum(spends.max(axis=1).tolist()) / problem.normaliser
-    return (scale if largest is None else float(largest)) + WEIGHT_TOLERANCE * scale
+    return (scale if largest is None else float(largest)) * (1 + TOLERANCE)
 
 
 def _check_budget(certificate: Mapping[str, Any], tree: Tree, problem: Problem, spends: Array) -> list[str]:
@@ -278,10 +278,11 @@ def _check_constraints(certificate: Mapping[str, Any], tree: Tree, problem: Prob
     if tree.n_leaves == 1:
         return failures
     leaf = tree.apply(problem.features.table)
+    leaf_weights, least_weight = problem.leaf_weights
     for node, rows, weight in zip(tree.leaves, account.rows, account.weights, strict=True):
         if rows < limits["min_samples_leaf"]:
             failures.append(f"leaf {node} has {rows} rows, below min_samples_leaf {limits['min_samples_leaf']}")
-        if weight < problem.least_leaf_weight:
+        if int(leaf_weights[leaf == node].sum()) < least_weight:
             failures.append(f"leaf {node} weighs {weight!r}, below min_weight_leaf {limits['min_weight_leaf']!r}")
         if problem.arms is not None:
             fewest = int(np.bincount(problem.arms[leaf == node], minlength=problem.n_arms).min())
@@ -398,8 +399,8 @@ class _Trees:
 
     @classmethod
     def of(cls, problem: Problem) -> _Trees:
-        weights, least_weight = _integer_weights(problem)
-        sum_weights = _bit_sums(weights)
+        weights, least_weight = problem.leaf_weights
+        sum_weights = _bit_sums(weights.tolist())
         arms = [] if problem.arms is None else [_bits(problem.arms == arm) for arm in range(problem.n_arms)]
 
         def is_allowed(rows: int) -> bool:
@@ -440,13 +441,6 @@ def _as_integers(rows: list[list[Fraction]]) -> tuple[list[list[int]], Fraction]
     """Amounts in units of the smallest bit of any of them, and that unit."""
     denominator = math.lcm(*(amount.denominator for row in rows for amount in row))
     return [[int(amount * denominator) for amount in row] for row in rows], Fraction(1, denominator)
-
-
-def _integer_weights(problem: Problem) -> tuple[list[int], int]:
-    weights = [Fraction(weight) for weight in problem.weights.tolist()]
-    least = Fraction(problem.least_leaf_weight)
-    denominator = math.lcm(least.denominator, *(weight.denominator for weight in weights))
-    return [int(weight * denominator) for weight in weights], int(least * denominator)
 
 
 def _bits(mask: Array) -> int:

@@ -26,8 +26,12 @@ from certree.tree import Tree, Value, plain_value
 Array = NDArray[Any]
 
 
-# Of the total weight: far above what rounding does to a sum, far below what anyone could mean.
-WEIGHT_TOLERANCE = 1e-12
+TOLERANCE = 1e-12
+"""By how much of itself a minimum may be missed, or a budget exceeded: far above what rounding does to a sum of amounts
+that are not negative, far below what anyone could mean. Relative to the limit and to nothing else: one heavy row, or
+one forbidding cost, must not loosen it."""
+
+LEAF_WEIGHT_BITS = 60
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,13 +169,21 @@ class Problem:
     def n_rows(self) -> int:
         return self.features.n_rows
 
-    @property
-    def least_leaf_weight(self) -> float:
-        """What a leaf must weigh at least: `min_weight_leaf`, less what a sum of real weights may lose to rounding.
+    @cached_property
+    def leaf_weights(self) -> tuple[Array, int]:
+        """What each row counts towards `min_weight_leaf` (int64), and what the rows of a leaf must add up to.
 
-        Ten rows of weight 0.1 make a leaf of weight 1, whatever the order of the sum.
+        Whole numbers, so that a sum is exact and the same in every order, in the engine and in the check: ten rows of
+        weight 0.1 make a leaf of weight 1. No row counts for more than the minimum, which alone sets the unit with the
+        lighter rows: a heavy row cannot make the others vanish. Rounded up, so that what is heavy enough stays so.
         """
-        return max(0.0, self.min_weight_leaf - WEIGHT_TOLERANCE * float(self.weights.sum()))
+        least = self.min_weight_leaf * (1 - TOLERANCE)
+        if least == 0:
+            return np.zeros(self.n_rows, dtype=np.int64), 0
+        counted = np.minimum(self.weights, least)
+        # Below 2^60 units in all, and at most one more per row where they are rounded up: sums fit 61 bits.
+        shift = LEAF_WEIGHT_BITS - math.frexp(math.fsum(counted.tolist()))[1]
+        return np.ceil(np.ldexp(counted, shift)).astype(np.int64), _ceil_scaled(least, shift)
 
     @property
     def has_room_to_split(self) -> bool:
@@ -187,7 +199,7 @@ class Problem:
             rows_of_arms = np.bincount(self.arms, minlength=self.n_arms)
             if rows_of_arms.min() < 2 * self.min_samples_arm:
                 return False
-        return len(self.features.axes) > 0 and self.weights.sum() >= self.least_leaf_weight
+        return len(self.features.axes) > 0 and int(self.leaf_weights[0].sum()) >= self.leaf_weights[1]
 
     @cached_property
     def equal_rows(self) -> Array:
@@ -334,6 +346,12 @@ def _check_count(name: str, value: Any, least: int, *, optional: bool = False) -
         raise ValueError(f"{name} must be an integer{' or None' if optional else ''}, not {value!r}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, not {value!r}")
+
+
+def _ceil_scaled(value: float, shift: int) -> int:
+    """⌈value · 2^shift⌉, also where that is too large for a float."""
+    numerator, denominator = value.as_integer_ratio()
+    return -(-(numerator << max(shift, 0)) // (denominator << max(-shift, 0)))
 
 
 def _read_features(X: Any) -> Features:

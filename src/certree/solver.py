@@ -78,6 +78,7 @@ def solve(
     limits = limits or Limits()
     if not problem.has_room_to_split:
         return _answer_lone_leaf(problem, limits)
+    leaf_weights, least_weight = problem.leaf_weights
     with _progress_bar(verbose) as show:
         found = _engine.solve(
             codes=problem.features.codes,
@@ -93,7 +94,9 @@ def solve(
             max_depth=-1 if problem.max_depth is None else min(int(problem.max_depth), problem.n_rows),
             max_leaves=0 if problem.max_leaves is None else min(int(problem.max_leaves), problem.n_rows),
             min_samples_leaf=int(problem.min_samples_leaf),
-            min_weight_leaf=problem.least_leaf_weight,
+            # Whole numbers of at most 53 binary digits, which are floats as they are.
+            min_weight_leaf=float(least_weight),
+            leaf_weights=leaf_weights.astype(np.float64) if least_weight > 0 else None,
             arms=problem.arms,
             n_arms=problem.n_arms,
             min_samples_arm=int(problem.min_samples_arm),

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from certree.policy.front import Plan, grow, use_tree
 from certree.policy.gap import close_gap
 from certree.policy.log import read_costs
-from certree.problem import WEIGHT_TOLERANCE, Problem
+from certree.problem import TOLERANCE, Problem
 from certree.solution import Solution, float_slack, make_certificate
 from certree.solver import PACKAGE_VERSION, Limits, SearchInterrupted, solve
 from certree.tree import Tree, Value
@@ -69,6 +69,8 @@ class Spending:
     @classmethod
     def make(cls, problem: Problem, costs: Array, weights: Array) -> Spending:
         """`costs` and `weights` are those of all rows, the ones of weight zero included."""
+        # The sums of the last search are floats; a weight per leaf is counted in whole numbers, or not at all.
+        assert problem.min_weight_leaf == 0, "a policy has no minimum of weight"
         keep = weights > 0
         return cls(problem, np.ascontiguousarray(costs[keep] * weights[keep, None]))
 
@@ -79,11 +81,7 @@ class Spending:
 
     def limit(self, budget: float) -> float:
         """The budget, and what a sum of real costs may lose to rounding: three rows in ten are 0.3."""
-        return min(budget, self.scale) + self.tolerance
-
-    @property
-    def tolerance(self) -> float:
-        return WEIGHT_TOLERANCE * self.scale
+        return min(budget, self.scale) * (1 + TOLERANCE)
 
     def at_price(self, price: float) -> Problem:
         """The problem whose objective is R + price · spend."""
@@ -262,7 +260,7 @@ class _PriceSearch:
         solution = self._answer(problem)
         self.prices.append(price)
         found = self.spending.measure(solution.tree)
-        margin = price * self.spending.tolerance
+        margin = price * TOLERANCE * self.limit
         self.slack = max(self.slack, solution.rounding + float_slack(problem, solution.upper) + margin)
         if solution.lower - price * self.limit > self.lower:
             self.lower, self.price = solution.lower - price * self.limit, price

@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 from certree.features import make_features
 from certree.policy.budget import Candidate, Spending, read_spending
 from certree.policy.log import read_arms, read_rewards
-from certree.problem import Problem, check_weights
+from certree.problem import TOLERANCE, Problem, check_weights
 from certree.solver import Limits, bin_numeric, solve
 from certree.table import read_table
 from certree.tree import Tree
@@ -177,7 +177,7 @@ class _Walk:
             points=tuple(points),
             is_complete=all(status == "optimal" for _, status in self.found),
             bounds=tuple((price, ceiling - lower) for price, lower in self.lowers),
-            tolerance=self.spending.tolerance,
+            tolerance=TOLERANCE * self.spending.scale,
         )
 
     def _find_frugal(self) -> Candidate:
@@ -198,7 +198,7 @@ class _Walk:
         return candidate
 
     def _is_less(self, spend: float, other: float) -> bool:
-        return spend < other - self.spending.tolerance
+        return spend < other * (1 - TOLERANCE)
 
     def _hull(self) -> list[tuple[Candidate, str]]:
         """The trees that are best at some price, by spend: R falls, and by less for every further unit of spend."""

@@ -113,10 +113,8 @@ class _Search:
         self.floor = float(priced.min(axis=1).sum())
         self.priced = priced - priced.min(axis=1, keepdims=True)
         arms = np.empty((problem.n_rows, 0)) if problem.arms is None else np.eye(problem.n_arms)[problem.arms]
-        self.counts = add_up(np.column_stack([np.ones(problem.n_rows), problem.weights, arms]))
-        self.least = np.array(
-            [problem.min_samples_leaf, problem.least_leaf_weight, *[problem.min_samples_arm] * arms.shape[1]]
-        )
+        self.counts = add_up(np.column_stack([np.ones(problem.n_rows), arms]))
+        self.least = np.array([problem.min_samples_leaf, *[problem.min_samples_arm] * arms.shape[1]])
         self.amounts = np.hstack([self.priced, self.losses, self.spends, self.counts])
         self.parts = np.cumsum([n_actions, n_actions, n_actions])
         self.first = first
@@ -299,7 +297,6 @@ class _Search:
             max_depth=depth,
             max_leaves=None,
             min_samples_leaf=1,
-            min_weight_leaf=0.0,
             arms=None,
             n_arms=0,
             min_samples_arm=0,
