@@ -156,7 +156,7 @@ def test_one_version_everywhere() -> None:
     stated = {
         "pyproject.toml": r'^version = "(.+)"$',
         "CITATION.cff": r"^version: (.+)$",
-        "CHANGELOG.md": r"^## (\S+)",
+        "CHANGELOG.md": r"^## (?!Unreleased)(\S+)",
     }
     for name, pattern in stated.items():
         found = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
