@@ -165,7 +165,7 @@ class TestFit:
         assert "0.333333 (reference's loss)" in output
         assert "said" not in output.split("certificate")[0]  # it is no column to test
         assert run("fit", path, "--label", "label", "--reference", "size") == 2
-        assert "reference predicts 1 in row 0, which is not a label of y" in capsys.readouterr().err
+        assert "reference predicts 1 in line 2, which is not a label of y" in capsys.readouterr().err
         assert run("fit", path, "--label", "label", "--reference", "nobody") == 2
         assert "has no column 'nobody'" in capsys.readouterr().err
 
@@ -229,7 +229,7 @@ class TestFit:
             (["--label", "wealth"], "has no column 'wealth'; it has age, education"),
             (["--label", "earnings", "--weight", "heft"], "has no column 'heft'"),
             (["--label", "earnings", "--ignore", "colour"], "has no column 'colour'"),
-            (["--label", "age", "--weight", "earnings"], "the weights in column 'earnings' are not numbers"),
+            (["--label", "age", "--weight", "earnings"], "line 2: column 'earnings' holds"),
             (["--label", "earnings", "--regularization", "-1"], "'regularization' parameter"),
             (["--label", "earnings", "--categorical", "colour"], "names column 'colour'"),
             (["--label", "earnings", "--separator", ";"], "has no column 'earnings'"),
@@ -246,9 +246,9 @@ class TestFit:
         assert run("fit", tmp_path / "none.csv", "--label", "y") == 2
         assert f"{tmp_path / 'none.csv'}: No such file" in capsys.readouterr().err
         assert run("fit", write(tmp_path, "a,y\n1,x\n2,\n"), "--label", "y") == 2
-        assert "row 2 has no label in column 'y'" in capsys.readouterr().err
+        assert "line 3: no label in column 'y'" in capsys.readouterr().err
         assert run("fit", write(tmp_path, "a,y\n1,1.5\n2,NA\n"), "--label", "y") == 2
-        assert "row 2 has no label in column 'y'" in capsys.readouterr().err
+        assert "line 3: no label in column 'y'" in capsys.readouterr().err
         assert run("fit", write(tmp_path, "y,w\n1,1\n0,2\n"), "--label", "y", "--weight", "w") == 2
         assert "no column besides w, y" in capsys.readouterr().err
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from certree.features import Features, make_features
 from certree.problem import TOLERANCE, Problem, check_weights
 from certree.solution import FORMAT, STATUSES, float_slack
+from certree.table import name_row
 from certree.tree import Tree, plain_value
 
 Array = NDArray[Any]
@@ -164,7 +165,7 @@ def _read_labels(y: Any, tree: Tree) -> Array:
     values = [plain_value(value) for value in np.asarray(y).tolist()]
     for row, value in enumerate(values):
         if value not in index:
-            raise ValueError(f"y: row {row} has label {value!r}, which the tree does not know")
+            raise ValueError(f"y: {name_row(row, y)} has label {value!r}, which the tree does not know")
     return np.array([index[value] for value in values], dtype=np.int32)
 
 

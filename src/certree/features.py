@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.table import Table, read_table
+from certree.table import Table, name_row, read_table
 from certree.tree import Column, Test, Value, plain_value
 
 Array = NDArray[Any]
@@ -153,18 +153,12 @@ class Features:
     def take(self, rows: Array, weights: Array | None = None) -> Features:
         """The features of some rows alone, as though the others had never been there."""
         return make_features(
-            take_rows(self.table, rows),
+            self.table.take(rows),
             categorical_features=self.categorical_features,
             thresholds=self.thresholds,
             weights=weights,
             binner=self.binner,
         )
-
-
-def take_rows(table: Table, rows: Array) -> Table:
-    """Some rows of a table, by mask or by number."""
-    columns = tuple(values[rows] for values in table.columns)
-    return Table(table.names, columns, table.is_categorical, len(columns[0]), table.has_names)
 
 
 def make_features(
@@ -191,14 +185,14 @@ def make_features(
     columns: list[Column] = []
     axes: list[Axis] = []
     codes: list[Array] = []
-    for index, (name, values) in enumerate(zip(table.names, table.columns, strict=True)):
+    for index, values in enumerate(table.columns):
         own = thresholds if isinstance(thresholds, (str, int)) else thresholds[index]
         if mask[index] or values.dtype != np.float64:
-            column, new_axes, new_codes = _read_categories(index, name, values)
+            column, new_axes, new_codes = _read_categories(index, table)
             if not isinstance(own, (str, int)):
                 new_axes, new_codes = _choose_categories(column, new_axes, new_codes, own)
         else:
-            column, new_axes, new_codes = _read_numbers(index, name, values, own, weights, binner)
+            column, new_axes, new_codes = _read_numbers(index, table, own, weights, binner)
         columns.append(column)
         axes += new_axes
         codes += new_codes
@@ -262,16 +256,15 @@ def separate(lower: float, upper: float) -> float:
 
 def _read_numbers(
     index: int,
-    name: str,
-    values: Array,
+    table: Table,
     thresholds: str | int | Sequence[Value | None],
     weights: Array | None,
     binner: Binner,
 ) -> tuple[Column, list[Axis], list[Array]]:
+    name, values = table.names[index], table.columns[index]
     codes, distinct = binner(values)
     if len(distinct) and (np.isinf(distinct[0]) or np.isinf(distinct[-1])):
-        row = int(np.argmax(np.isinf(values)))
-        raise ValueError(f"Input X contains infinity: column {name!r}, row {row}")
+        raise _infinity(index, table)
     has_missing = bool(codes.min() < 0)
     column = Column(name, "numeric", (), has_missing)
     below, above = distinct[:-1], distinct[1:]
@@ -299,6 +292,11 @@ def _read_numbers(
     return column, [first, last], [first_codes, last_codes]
 
 
+def _infinity(index: int, table: Table) -> ValueError:
+    row = name_row(int(np.argmax(np.isinf(table.columns[index]))), table)
+    return ValueError(f"Input X contains infinity: column {table.names[index]!r}, {row}")
+
+
 def _given_cuts(thresholds: Sequence[Value | None], distinct: Array) -> Array:
     """The codes after which to cut: thresholds that no two values lie on either side of are no tests here."""
     given = np.array([threshold for threshold in thresholds if threshold is not None], dtype=np.float64)
@@ -315,7 +313,8 @@ def _quantile_cuts(codes: Array, n_distinct: int, n_thresholds: int, weights: Ar
     return np.unique(np.searchsorted(below[:-1], targets).clip(max=n_distinct - 2))
 
 
-def _read_categories(index: int, name: str, values: Array) -> tuple[Column, list[Axis], list[Array]]:
+def _read_categories(index: int, table: Table) -> tuple[Column, list[Axis], list[Array]]:
+    name, values = table.names[index], table.columns[index]
     if values.dtype == np.bool_:
         column = Column(name, "boolean", (False, True), False)
         is_constant = bool(values.all() or not values.any())
@@ -323,7 +322,7 @@ def _read_categories(index: int, name: str, values: Array) -> tuple[Column, list
         return column, *_only_if_useful(axis, values.astype(np.int32))
     if values.dtype == np.float64:
         if np.isinf(values).any():
-            raise ValueError(f"Input X contains infinity: column {name!r}, row {int(np.argmax(np.isinf(values)))}")
+            raise _infinity(index, table)
         codes, distinct = bin_numeric(values)
         # Whole numbers are named as people write them; 3 and 3.0 are equal, so the test is the same.
         categories = [int(value) if value.is_integer() else value for value in distinct.tolist()]

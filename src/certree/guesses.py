@@ -31,7 +31,7 @@ from tqdm.auto import tqdm
 
 from certree.features import Features, make_features
 from certree.problem import Problem
-from certree.table import read_table
+from certree.table import name_row, read_table
 from certree.tree import Test, Value
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
         table = read_table(X, estimator=self)
         validate_data(self, X, reset=False, skip_check_array=True)
         places = {column.name: place for place, column in enumerate(self.columns_)}
-        values = [column.read(raw) for column, raw in zip(self.columns_, table.columns, strict=True)]
+        values = [column.read(raw, table) for column, raw in zip(self.columns_, table.columns, strict=True)]
         answers = np.empty((table.n_rows, len(self.tests_)), dtype=bool)
         for place, test in enumerate(self.tests_):
             answers[:, place] = test.holds(values[places[test.column.name]])
@@ -514,7 +514,7 @@ def predict_reference(reference: Any, X: Any, y: Any, weights: Array, classes: A
         predicted = predicted[rows]
     if predicted.shape != rows.shape:
         raise ValueError(f"reference predicts an array of shape {predicted.shape} for {len(rows)} rows")
-    return _read_predictions(predicted, classes, rows)
+    return _read_predictions(predicted, classes, rows, X)
 
 
 def _is_fitted(model: Any) -> bool:
@@ -537,7 +537,7 @@ def _fit_with_weights(model: Any, X: Any, y: Any, weights: Array) -> Any:
     return model.fit(X, y)
 
 
-def _read_predictions(predicted: Array, classes: Array, rows: Array) -> Array:
+def _read_predictions(predicted: Array, classes: Array, rows: Array, X: Any) -> Array:
     distinct, places = np.unique(predicted, return_inverse=True)
     known = {label: code for code, label in enumerate(classes.tolist())}
     codes = []
@@ -545,7 +545,9 @@ def _read_predictions(predicted: Array, classes: Array, rows: Array) -> Array:
         if label not in known:
             row = int(rows[np.argmax(places == place)])
             labels = ", ".join(map(repr, list(known)[:10]))
-            raise ValueError(f"reference predicts {label!r} in row {row}, which is not a label of y ({labels})")
+            raise ValueError(
+                f"reference predicts {label!r} in {name_row(row, X)}, which is not a label of y ({labels})"
+            )
         codes.append(known[label])
     return np.array(codes, dtype=np.int64)[places]
 

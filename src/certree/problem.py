@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certree.features import Features, make_features
+from certree.table import name_row
 from certree.tree import Tree, Value, plain_value
 
 Array = NDArray[Any]
@@ -99,7 +100,7 @@ class Problem:
             # NaN is unlike itself; among objects None marks what is missing too.
             is_missing = np.asarray((codes != codes) | (codes == None), dtype=bool)  # noqa: E711
             if is_missing.any():
-                raise ValueError(f"y is missing in row {int(np.argmax(is_missing))}")
+                raise ValueError(f"y is missing in {name_row(int(np.argmax(is_missing)), features.table, y)}")
             distinct, codes = np.unique(codes, return_inverse=True)
             labels = distinct.tolist()
         elif not (codes.min() >= 0 and codes.max() < len(labels)):
@@ -127,7 +128,8 @@ class Problem:
         costs = _read_matrix("costs", costs, features.n_rows)
         if (costs < 0).any():
             row, label = np.argwhere(costs < 0)[0]
-            raise ValueError(f"costs must not be negative: row {row}, label {label} has {costs[row, label]}")
+            where = name_row(row, features.table)
+            raise ValueError(f"costs must not be negative: {where}, label {label} has {costs[row, label]}")
         if labels is None:
             labels = range(costs.shape[1])
         if len(labels) != costs.shape[1]:
@@ -323,7 +325,7 @@ def check_weights(given: Any, n_rows: int) -> Array:
     if not (weights.min() >= 0 and weights.max() < np.inf):
         for is_wrong, what in ((np.isnan(weights), "NaN"), (weights < 0, "negative"), (np.isinf(weights), "infinite")):
             if is_wrong.any():
-                raise ValueError(f"sample_weight is {what} in row {int(np.argmax(is_wrong))}")
+                raise ValueError(f"sample_weight is {what} in {name_row(int(np.argmax(is_wrong)), given)}")
     total = weights.sum()
     if not total > 0:
         raise ValueError("sample_weight is zero in every row")
@@ -364,7 +366,7 @@ def _read_matrix(name: str, given: Any, n_rows: int) -> Array:
         raise ValueError(f"{name} must be {n_rows} rows × labels, not of shape {matrix.shape}")
     if not np.isfinite(matrix).all():
         row, label = np.argwhere(~np.isfinite(matrix))[0]
-        raise ValueError(f"{name} must be finite: row {row}, label {label} has {matrix[row, label]}")
+        raise ValueError(f"{name} must be finite: {name_row(row, given)}, label {label} has {matrix[row, label]}")
     return matrix
 
 

@@ -7,14 +7,16 @@ rest of the package: a `Table` whose columns are read-only arrays of exactly thr
 - bool, nothing missing,
 - object, holding strings, numbers or booleans, missing values as None.
 
+It also says what a message calls a row (`name_row`): everywhere the same, and as its owner would look it up.
+
 It knows nothing of labels, tests or trees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,48 @@ Array = NDArray[Any]
 _NUMBER_TYPES = (int, float, np.integer, np.floating)
 _BOOLEAN_TYPES = (bool, np.bool_)
 _MISSING_TYPE_NAMES = ("NoneType", "NAType", "NaTType")
+
+
+@dataclass(frozen=True)
+class RowNames:
+    """What the source calls its rows: the lines of a file, or the labels of a frame's index."""
+
+    word: Literal["line", "index"]
+    labels: Any
+    """One per row: an array of line numbers, or the index itself."""
+
+    def take(self, rows: Array) -> RowNames:
+        return RowNames(self.word, self.labels[rows])
+
+    def name(self, row: int) -> str:
+        label = self.labels[row]
+        if self.word == "line":
+            return f"line {label}"
+        parts = label if isinstance(label, tuple) else (label,)
+        text = ", ".join(repr(part) if isinstance(part, str) else str(part) for part in parts)
+        return f"row {row} (index {text})"
+
+
+def name_row(row: int, *sources: Any) -> str:
+    """What a message calls a row: "line 18" of a file, else "row 17", counted from 0 as numpy does.
+
+    The first of the sources (tables, frames, series) whose rows have names of their own adds them: a frame's index
+    label stands behind the row unless the index is the default range.
+    """
+    for source in sources:
+        names = source.row_names if isinstance(source, Table) else read_row_names(source)
+        if names is not None:
+            return names.name(int(row))
+    return f"row {int(row)}"
+
+
+def read_row_names(source: Any) -> RowNames | None:
+    """The index of a pandas frame or series, unless it only counts the rows from 0."""
+    index: Any = getattr(source, "index", None)
+    if not hasattr(index, "__getitem__"):  # a list has a method of that name
+        return None
+    is_default = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+    return None if is_default else RowNames("index", index)
 
 
 @dataclass(frozen=True)
@@ -39,6 +83,8 @@ class Table:
     n_rows: int
     has_names: bool
     """Whether the names come from the source."""
+    row_names: RowNames | None = None
+    """None where rows have no names besides their numbers."""
 
     @property
     def n_columns(self) -> int:
@@ -48,6 +94,32 @@ class Table:
     def shape(self) -> tuple[int, int]:
         """Rows and columns, where scikit-learn looks for them."""
         return self.n_rows, self.n_columns
+
+    def take(self, rows: Array) -> Table:
+        """Some rows, by mask or by number."""
+        columns = tuple(values[rows] for values in self.columns)
+        names = None if self.row_names is None else self.row_names.take(rows)
+        return replace(self, columns=columns, n_rows=len(columns[0]), row_names=names)
+
+    def select(self, names: Iterable[str]) -> Table:
+        """The named columns, in the order of the names."""
+        places = [self.names.index(name) for name in names]
+        return replace(
+            self,
+            names=tuple(self.names[place] for place in places),
+            columns=tuple(self.columns[place] for place in places),
+            is_categorical=tuple(self.is_categorical[place] for place in places),
+        )
+
+
+def first_text(values: Array) -> int:
+    """The first row that holds neither a number nor nothing; -1 where there is none."""
+    for row, value in enumerate(values):
+        try:
+            float("nan" if value is None else value)
+        except (TypeError, ValueError, OverflowError):
+            return row
+    return -1
 
 
 def default_names(n_columns: int) -> tuple[str, ...]:
@@ -114,7 +186,7 @@ def _read_frame(source: Any) -> Table | None:
         values, is_text = _read_column(series.to_numpy(), name)
         columns.append(values)
         is_categorical.append(is_text or series.dtype in (nw.Categorical, nw.Enum))
-    return Table(names, tuple(columns), tuple(is_categorical), n_rows, True)
+    return Table(names, tuple(columns), tuple(is_categorical), n_rows, True, read_row_names(source))
 
 
 def _read_column(values: Array, name: str) -> tuple[Array, bool]:

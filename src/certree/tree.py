@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.table import Table, read_table
+from certree.table import Table, first_text, name_row, read_table
 
 Kind = Literal["numeric", "boolean", "categorical"]
 Value = str | int | float | bool
@@ -55,15 +55,21 @@ class Column:
     has_missing: bool = False
     """Whether training saw missing values here."""
 
-    def read(self, values: Array) -> Array:
-        """Values of this column in the sort that its tests compare, or an error that names what differs."""
+    def read(self, values: Array, table: Table | None = None) -> Array:
+        """Values of this column in the sort that its tests compare, or an error that names what differs.
+
+        `table` is where they come from: it knows what its rows are called.
+        """
         if self.kind == "numeric" and values.dtype != np.float64:
             try:
                 values = values.astype(np.float64)
             except (TypeError, ValueError) as error:
-                raise ValueError(f"column {self.name!r} is numeric, but holds {_first_text(values)!r}") from error
+                row = first_text(values)
+                where = f"{values[row]!r} ({name_row(row, table)})"
+                raise ValueError(f"column {self.name!r} is numeric, but holds {where}") from error
         if values.dtype == np.float64 and np.isinf(values).any():
-            raise ValueError(f"column {self.name!r} holds an infinite value (row {int(np.argmax(np.isinf(values)))})")
+            row = int(np.argmax(np.isinf(values)))
+            raise ValueError(f"column {self.name!r} holds an infinite value ({name_row(row, table)})")
         return values
 
 
@@ -290,7 +296,8 @@ class Tree:
     def apply(self, X: Any) -> Array:
         """The leaf (node number) that each row reaches."""
         table = self.read(X)
-        values = {index: self.columns[index].read(table.columns[index]) for index in set(self.column.tolist()) - {-1}}
+        tested = set(self.column.tolist()) - {-1}
+        values = {index: self.columns[index].read(table.columns[index], table) for index in tested}
         # From the last node to the first, so that a node finds both sides done. Every test looks at whole columns:
         # sparse trees have few nodes, and gathering the rows of each would cost more.
         reached: list[Any] = list(np.arange(self.n_nodes, dtype=np.int16 if self.n_nodes < 2**15 else np.int32))
@@ -404,13 +411,3 @@ class Tree:
         return (
             f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, columns={len(self.columns)}, labels={self.labels!r})"
         )
-
-
-def _first_text(values: Array) -> Any:
-    """The first value that is no number, for an error message."""
-    for value in values:
-        try:
-            float(value if value is not None else "nan")
-        except (TypeError, ValueError):
-            return value
-    return None

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
 from certree.problem import Problem, check_weights
-from certree.table import Table, default_names, read_table
+from certree.table import Table, default_names, name_row, read_table
 from certree.tree import Value, format_number, plain_value
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def duplicate_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
     if given.dtype.kind not in "iub" and not (given.dtype.kind == "f" and np.all(given == np.rint(given))):
         raise ValueError("counts must be whole numbers")
     if (given < 0).any():
-        raise ValueError(f"counts is negative in row {int(np.argmax(given < 0))}")
+        raise ValueError(f"counts is negative in {name_row(int(np.argmax(given < 0)), counts, X)}")
     if not given.any():
         raise ValueError("counts is zero in every row")
     rows = np.repeat(np.arange(n_rows), given.astype(np.int64))
@@ -490,12 +490,15 @@ def balance(
         own = np.maximum(own, clip)
     if not own.min() > 0:
         row = int(np.argmin(own))
-        raise ValueError(f"row {row} has propensity 0 for its group {names[codes[row]]!r}; set clip to bound it")
+        raise ValueError(
+            f"{name_row(row, table, group)} has propensity 0 for its group {names[codes[row]]!r}; set clip to bound it"
+        )
     with np.errstate(over="ignore"):
         weights = (shares[codes] if stabilised else 1.0) / own
     if not np.isfinite(weights).all():
         row = int(np.argmax(~np.isfinite(weights)))
-        raise ValueError(f"row {row} has a propensity of {own[row]!r}, too small to divide by; set clip to bound it")
+        where = name_row(row, table, group)
+        raise ValueError(f"{where} has a propensity of {own[row]!r}, too small to divide by; set clip to bound it")
     before, after = ({}, {}) if table is None else _differences(table, codes, n_groups, weights)
     masses = np.bincount(codes, weights, minlength=n_groups)
     return BalancingWeights(

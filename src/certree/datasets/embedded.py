@@ -6,7 +6,7 @@ from importlib.resources import as_file, files
 
 from sklearn.utils import Bunch
 
-from certree.datasets.files import read_csv, select, to_array, to_frame, to_labels
+from certree.datasets.files import read_csv, to_array, to_frame, to_labels
 
 _FEATURES = ("age", "education", "black", "hispanic", "married", "nodegree", "re75")
 
@@ -39,9 +39,9 @@ def load_lalonde(*, as_frame: bool = False) -> Bunch:
             frame=frame,
             DESCR=description,
         )
-    outcome, treatment = select(table, ("re78", "treat")).columns
+    outcome, treatment = table.select(("re78", "treat")).columns
     return Bunch(
-        data=to_array(select(table, _FEATURES)),
+        data=to_array(table.select(_FEATURES)),
         target=outcome,
         treatment=to_labels(treatment),
         feature_names=list(_FEATURES),

@@ -8,13 +8,14 @@ with the line that breaks it.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable
+from array import array
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from certree.table import Array, Table
+from certree.table import Array, RowNames, Table
 
 # What stands for a missing value. "?" and "None" are left alone: in published tables they are often answers.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
@@ -26,7 +27,7 @@ def read_csv(path: str | Path, *, separator: str = ",", text_columns: Collection
     path = Path(path)
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
-            names, rows = _read_rows(csv.reader(file, delimiter=separator, strict=True), path)
+            names, rows, lines = _read_rows(csv.reader(file, delimiter=separator, strict=True), path)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a CSV file in UTF-8: {error}") from error
     columns = tuple(
@@ -34,19 +35,7 @@ def read_csv(path: str | Path, *, separator: str = ",", text_columns: Collection
         for name, entries in zip(names, zip(*rows, strict=True), strict=True)
     )
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
-    return Table(names, columns, is_categorical, len(rows), True)
-
-
-def select(table: Table, names: Iterable[str]) -> Table:
-    """The named columns of a table, in the order of the names."""
-    positions = [table.names.index(name) for name in names]
-    return Table(
-        tuple(table.names[position] for position in positions),
-        tuple(table.columns[position] for position in positions),
-        tuple(table.is_categorical[position] for position in positions),
-        table.n_rows,
-        table.has_names,
-    )
+    return Table(names, columns, is_categorical, len(rows), True, RowNames("line", lines))
 
 
 def to_labels(column: Array) -> Array:
@@ -75,7 +64,7 @@ def to_frame(table: Table) -> Any:
     return pd.DataFrame({name: to_labels(column) for name, column in zip(table.names, table.columns, strict=True)})
 
 
-def _read_rows(lines: Any, path: Path) -> tuple[tuple[str, ...], list[list[str]]]:
+def _read_rows(lines: Any, path: Path) -> tuple[tuple[str, ...], list[list[str]], Array]:
     names = tuple(name.strip() for name in next(lines, []))
     if not any(names):
         raise ValueError(f"{path} has no header line")
@@ -84,17 +73,19 @@ def _read_rows(lines: Any, path: Path) -> tuple[tuple[str, ...], list[list[str]]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"{path}: two columns have the name {repeated[0]!r}")
-    rows = []
+    rows: list[list[str]] = []
+    numbers = array("q")
+    first = lines.line_num + 1  # a quoted value may hold line breaks: a row is named by the line it begins on
     for row in lines:
-        if len(row) == len(names):
-            rows.append(row)
-        elif row:
-            raise ValueError(f"{path}, line {lines.line_num}: {len(row)} values, but {len(names)} columns")
-        elif len(names) == 1:
-            rows.append([""])
+        if row and len(row) != len(names):
+            raise ValueError(f"{path}, line {first}: {len(row)} values, but {len(names)} columns")
+        if row or len(names) == 1:
+            rows.append(row or [""])
+            numbers.append(first)
+        first = lines.line_num + 1
     if not rows:
         raise ValueError(f"{path} has no rows")
-    return names, rows
+    return names, rows, np.array(numbers)
 
 
 def _read_column(entries: tuple[str, ...], is_text: bool) -> Array:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sklearn.utils import Bunch
 
-from certree.datasets.files import read_csv, select, to_array, to_frame, to_labels
+from certree.datasets.files import read_csv, to_array, to_frame, to_labels
 from certree.table import Table
 
 DATA_SETTING = "CERTREE_DATA"
@@ -92,7 +92,7 @@ def fetch(name: str, data_dir: str | os.PathLike[str] | None = None, *, as_frame
         raise ValueError(f"{path} has {len(features)} feature columns, expected {source.features}")
     frame = to_frame(table) if as_frame else None
     bunch = Bunch(feature_names=features, DESCR=f"{name}: {source.note}")
-    bunch.data = to_array(select(table, features)) if frame is None else frame[features]
+    bunch.data = to_array(table.select(features)) if frame is None else frame[features]
     for part, column in (("target", source.target), ("treatment", source.treatment)):
         if column is not None:
             values = to_labels(table.columns[table.names.index(column)])

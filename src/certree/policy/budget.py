@@ -28,6 +28,7 @@ from certree.policy.log import read_costs
 from certree.problem import TOLERANCE, Problem
 from certree.solution import Solution, float_slack, make_certificate
 from certree.solver import PACKAGE_VERSION, Limits, SearchInterrupted, solve
+from certree.table import name_row
 from certree.tree import Tree, Value
 
 Array = NDArray[Any]
@@ -40,9 +41,8 @@ def read_spending(costs: Any, n_rows: int, actions: tuple[Value, ...]) -> Array:
     amounts = read_costs(costs, n_rows, actions)
     if (amounts < 0).any():
         row, action = np.argwhere(amounts < 0)[0]
-        raise ValueError(
-            f"costs must not be negative: row {row}, action {actions[action]!r} has {amounts[row, action]}"
-        )
+        where = name_row(row, costs if np.ndim(costs) == 2 else None)
+        raise ValueError(f"costs must not be negative: {where}, action {actions[action]!r} has {amounts[row, action]}")
     return amounts
 
 

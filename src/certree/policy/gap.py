@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from certree.features import ColumnTest, take_rows
+from certree.features import ColumnTest
 from certree.policy.front import (
     EMPTY,
     MOST_PAIRS,
@@ -289,7 +289,7 @@ class _Search:
         features = self.problem.features
         lifted = replace(
             self.problem,
-            features=replace(features, table=take_rows(features.table, self.first[rows]), codes=self.codes[:, rows]),
+            features=replace(features, table=features.table.take(self.first[rows]), codes=self.codes[:, rows]),
             weights=np.ones(len(rows)),
             costs=self.priced[rows],
             best_rewards=None,

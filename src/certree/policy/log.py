@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from certree.features import take_rows
-from certree.table import Table, read_table
+from certree.table import Table, name_row, read_table
 from certree.tree import Value, plain_value
 from certree.weights import number_columns
 
@@ -61,7 +60,7 @@ class Log:
         """Some rows alone, by number."""
         return replace(
             self,
-            X=take_rows(self.X, rows) if isinstance(self.X, Table) else _safe_indexing(self.X, rows),
+            X=self.X.take(rows) if isinstance(self.X, Table) else _safe_indexing(self.X, rows),
             numbers=self.numbers[rows],
             treatment=self.treatment[rows],
             outcome=self.outcome[rows],
@@ -110,7 +109,7 @@ def read_treatment(
     check_shape("treatment", given, n_rows, "action")
     values = [plain_value(value) if is_present(value) else None for value in given.tolist()]
     if None in values:
-        raise ValueError(f"treatment is missing in row {values.index(None)}")
+        raise ValueError(f"treatment is missing in {name_row(values.index(None), treatment)}")
     if all(isinstance(value, float) and value.is_integer() for value in values):
         values = [int(value) for value in values if isinstance(value, float)]
     if actions is None:
@@ -125,7 +124,8 @@ def read_treatment(
     code_of = {name: code for code, name in enumerate(names)}
     for row, value in enumerate(values):
         if value not in code_of:
-            raise ValueError(f"treatment: row {row} has {value!r}, which is none of the actions {_list(names)}{hint}")
+            where = name_row(row, treatment)
+            raise ValueError(f"treatment: {where} has {value!r}, which is none of the actions {_list(names)}{hint}")
     codes = np.array([code_of[value] for value in values if value is not None], dtype=np.int64)
     rows = np.bincount(codes, minlength=len(names))
     if not rows.all():
@@ -151,6 +151,7 @@ def read_arms(treatment: Any, actions: tuple[Value, ...], weights: Array, min_sa
 def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
     """Rewards (n × K) and the names of the actions: a frame's columns, those of Scores, or 0 to K − 1."""
     names: tuple[Value, ...] | None = None
+    source = rewards
     if hasattr(rewards, "actions") and hasattr(rewards, "rewards"):
         names, rewards = tuple(rewards.actions), rewards.rewards
     elif isinstance(rewards, Table):
@@ -170,7 +171,7 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
     if not np.isfinite(matrix).all():
         row, action = np.argwhere(~np.isfinite(matrix))[0]
         what = "NaN" if np.isnan(matrix[row, action]) else "infinity"
-        raise ValueError(f"rewards contains {what}: row {row}, action {names[action]!r}")
+        raise ValueError(f"rewards contains {what}: {name_row(row, source)}, action {names[action]!r}")
     with np.errstate(over="ignore"):
         is_too_wide = np.isinf((matrix.max() - matrix.min()) * n_rows)
     if is_too_wide:
@@ -218,10 +219,10 @@ def read_numbers(what: str, given: Any, names: tuple[Value, ...] | None = None) 
     try:
         return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must hold numbers: {_find_word(raw, names) or error}") from error
+        raise ValueError(f"{what} must hold numbers: {_find_word(raw, names, given) or error}") from error
 
 
-def _find_word(raw: Array, names: tuple[Value, ...] | None) -> str:
+def _find_word(raw: Array, names: tuple[Value, ...] | None, source: Any) -> str:
     """Where the first value is that is no number, in words."""
     # What has a number an action has no rows.
     axes = ("column",) if names is not None and raw.shape == (len(names),) else ("row", "column")
@@ -229,10 +230,12 @@ def _find_word(raw: Array, names: tuple[Value, ...] | None) -> str:
         try:
             float(value)
         except (TypeError, ValueError):
-            where = [
-                f"action {names[index]!r}" if axis == "column" and names and index < len(names) else f"{axis} {index}"
-                for axis, index in zip(axes, place, strict=False)
-            ]
+            where = []
+            for axis, index in zip(axes, place, strict=False):
+                if axis == "row":
+                    where.append(name_row(index, source))
+                else:
+                    where.append(f"action {names[index]!r}" if names and index < len(names) else f"column {index}")
             return f"{', '.join(where)} has {plain_value(value)!r}" if where else repr(value)
     return ""
 
@@ -242,7 +245,7 @@ def _read_outcome(outcome: Any, n_rows: int) -> Array:
     check_shape("outcome", values, n_rows, "number")
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values)))
-        raise ValueError(f"outcome is {'NaN' if np.isnan(values[row]) else 'infinite'} in row {row}")
+        raise ValueError(f"outcome is {'NaN' if np.isnan(values[row]) else 'infinite'} in {name_row(row, outcome)}")
     return values
 
 
@@ -256,10 +259,12 @@ def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
         raise ValueError(
             f"costs must be one number an action ({len(names)}) or n × K {shape}, not of shape {amounts.shape}"
         )
+    is_by_row = amounts.shape == shape
     amounts = np.broadcast_to(amounts, shape)
     if not np.isfinite(amounts).all():
         row, action = np.argwhere(~np.isfinite(amounts))[0]
-        raise ValueError(f"costs must be finite: row {row}, action {names[action]!r} has {amounts[row, action]}")
+        where = name_row(row, costs if is_by_row else None)
+        raise ValueError(f"costs must be finite: {where}, action {names[action]!r} has {amounts[row, action]}")
     return amounts
 
 
@@ -273,26 +278,28 @@ def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> 
             f"propensity must be one number an action ({len(names)}), n × K {shape} or, with two actions, the chance "
             f"of {names[-1]!r} alone; not of shape {known.shape}"
         )
+    source = propensity if known.shape == shape else None
     known = np.broadcast_to(known, shape)
     # Written so that NaN fails.
     is_wrong = ~((known > 0) & (known < 1))
     if is_wrong.any():
         row, action = np.argwhere(is_wrong)[0]
         raise ValueError(
-            f"propensity must lie strictly between 0 and 1: row {row}, action {names[action]!r} has "
+            f"propensity must lie strictly between 0 and 1: {name_row(row, source)}, action {names[action]!r} has "
             f"{known[row, action]}; leave out rows whose action was certain"
         )
     total = known.sum(axis=1)
     if np.abs(total - 1).max() > SUM_TOLERANCE:
         row = int(np.argmax(np.abs(total - 1)))
-        raise ValueError(f"propensity must sum to 1 over the actions: row {row} sums to {total[row]}")
+        raise ValueError(f"propensity must sum to 1 over the actions: {name_row(row, source)} sums to {total[row]}")
     return known
 
 
 def _check_finite(table: Table) -> None:
     for name, values in zip(table.names, table.columns, strict=True):
         if values.dtype == np.float64 and np.isinf(values).any():
-            raise ValueError(f"Input X contains infinity: column {name!r}, row {int(np.argmax(np.isinf(values)))}")
+            row = name_row(int(np.argmax(np.isinf(values))), table)
+            raise ValueError(f"Input X contains infinity: column {name!r}, {row}")
 
 
 def _in_order(what: str, given: Any, names: tuple[Value, ...]) -> Any:

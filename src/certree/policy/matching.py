@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certree.policy.log import Log, read_log
-from certree.table import read_table
+from certree.table import name_row, read_table
 from certree.weights import number_columns
 
 Array = NDArray[Any]
@@ -146,7 +146,7 @@ class MatchingEffects(BaseEstimator):
         log = self._order_arms(read_log(table, treatment, outcome))
         self.arms_ = log.actions
         self.columns_ = number_columns(table)[1]
-        points = standardise(self._check_finite(log.numbers))
+        points = standardise(self._check_finite(log.numbers, X))
 
         is_learned = isinstance(self.metric, str) and self.metric == "learned"
         if is_learned:
@@ -181,7 +181,7 @@ class MatchingEffects(BaseEstimator):
         check_is_fitted(self)
         table = read_table(X, estimator=self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        numbers = self._check_finite(number_columns(table, like=read_table(self._log.X))[0])
+        numbers = self._check_finite(number_columns(table, like=read_table(self._log.X))[0], X)
         effects, errors, _ = self._average(standardise(self._log.numbers), standardise(numbers, like=self._log.numbers))
         return (effects, errors) if return_std else effects
 
@@ -241,10 +241,10 @@ class MatchingEffects(BaseEstimator):
             raise ValueError(f"control is {self.control!r}, which is none of the arms {names}")
         return read_log(log.X, np.array(log.actions)[log.treatment], log.outcome, actions=log.actions[::-1])
 
-    def _check_finite(self, numbers: Array) -> Array:
+    def _check_finite(self, numbers: Array, X: Any) -> Array:
         if not np.isfinite(numbers).all():
             row, column = np.argwhere(~np.isfinite(numbers))[0]
-            raise ValueError(f"column {self.columns_[column]!r} holds an infinite value (row {row})")
+            raise ValueError(f"column {self.columns_[column]!r} holds an infinite value ({name_row(row, X)})")
         return numbers
 
     def _check_rows(self, log: Log, matched: Array | None = None) -> None:

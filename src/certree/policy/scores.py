@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
 from certree.policy.log import Log, check_between, check_count, read_log
+from certree.table import name_row
 from certree.tree import Value, format_number
 
 Array = NDArray[Any]
@@ -296,8 +297,8 @@ class Nuisances:
         if not bounded.min() > 0:
             row, action = np.argwhere(~(bounded > 0))[0]
             raise ValueError(
-                f"row {row} has an estimated propensity of {bounded[row, action]} for action {log.actions[action]!r}; "
-                "set clip above 0 to bound it"
+                f"{name_row(row, log.X)} has an estimated propensity of {bounded[row, action]} for action "
+                f"{log.actions[action]!r}; set clip above 0 to bound it"
             )
         return bounded
 
@@ -349,7 +350,9 @@ def combine(log: Log, method: Method, expected: Array | None, propensity: Array 
     rewards = base + log.is_treatment * (log.outcome[:, None] - base) / propensity - log.costs
     if not np.isfinite(rewards).all():
         row, action = np.argwhere(~np.isfinite(rewards))[0]
-        raise ValueError(f"{method} score of row {row}, action {log.actions[action]!r} is {rewards[row, action]}")
+        raise ValueError(
+            f"{method} score of {name_row(row, log.X)}, action {log.actions[action]!r} is {rewards[row, action]}"
+        )
     return np.asarray(rewards)
 
 

@@ -26,7 +26,7 @@ from certree.features import make_features
 from certree.policy import Evaluation, MatchingEffects, PolicyTree, Scores, doubly_robust, evaluate
 from certree.problem import Problem
 from certree.study.printed import PRINTED, plant
-from certree.table import Table
+from certree.table import Table, name_row
 from certree.tree import Tree
 
 Array = NDArray[Any]
@@ -298,7 +298,7 @@ def _read_effects(effects: Any, n_rows: int) -> Array:
         raise ValueError(f"effects must be one number for each of the {n_rows} rows, not of shape {given.shape}")
     if not np.isfinite(given).all():
         row = int(np.argmax(~np.isfinite(given)))
-        raise ValueError(f"effects is {'NaN' if np.isnan(given[row]) else 'infinite'} in row {row}")
+        raise ValueError(f"effects is {'NaN' if np.isnan(given[row]) else 'infinite'} in {name_row(row, effects)}")
     return given
 
 
