@@ -14,11 +14,11 @@ import numpy as np
 
 from certree import study
 from certree.cli.exits import DONE, FAILED
-from certree.cli.inputs import find_column
+from certree.cli.inputs import read_amounts
 from certree.cli.outputs import warnings_on_standard_error
 from certree.datasets import load_lalonde
 from certree.datasets.files import read_csv
-from certree.table import Array
+from certree.table import Array, name_row
 
 
 def add_parser(commands: Any) -> None:
@@ -92,7 +92,7 @@ def read_effects(path: Path, column: str | None) -> Array:
     table = read_csv(path)
     if column is None:
         column = table.names[0] if table.n_columns == 1 else "effect"
-    effects = find_column(table, column, path)
+    effects = read_amounts(table, column, path)
     data = load_lalonde()
     own = dict(zip(data.feature_names, data.data.T, strict=True)) | {"treat": data.treatment, "re78": data.target}
     if table.n_rows != len(data.data):
@@ -101,7 +101,7 @@ def read_effects(path: Path, column: str | None) -> Array:
         if name in own and name != column and not np.array_equal(values, own[name].astype(np.float64)):
             row = int(np.argmax(values != own[name]))
             raise ValueError(
-                f"{path}: row {row + 1} has {name} {values[row]}, but row {row + 1} of the embedded table "
-                f"{own[name][row]}; give the effects in its order"
+                f"{path}, {name_row(row, table)}: {name} is {values[row]}, but {own[name][row]} in {name_row(row)} "
+                "of the embedded table; give the effects in its order"
             )
     return effects

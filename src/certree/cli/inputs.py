@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from certree.datasets.files import read_csv, select, to_labels
+from certree.datasets.files import read_csv, to_labels
 from certree.estimators import SparseTreeClassifier
 from certree.export import load
 from certree.policy import PolicyTree
-from certree.table import Array, Table
-from certree.tree import Tree
+from certree.table import Array, Table, first_text, name_row
+from certree.tree import Tree, plain_value
 
 BOOSTING = "boosting"
 
@@ -52,7 +52,7 @@ def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | Non
     names = [name for name in table.names if name not in left_out]
     if not names:
         raise ValueError(f"{options.data} has no column besides {', '.join(sorted(left_out - {None}))}")
-    return select(table, names), y, weights
+    return table.select(names), y, weights
 
 
 def read_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -78,17 +78,35 @@ def read_labels(table: Table, options: argparse.Namespace, name: str | None = No
     column = find_column(table, name, options.data)
     is_missing = np.isnan(column) if column.dtype.kind == "f" else np.array([value is None for value in column])
     if is_missing.any():
-        raise ValueError(f"{options.data}: row {int(np.argmax(is_missing)) + 1} has no label in column {name!r}")
+        row = name_row(int(np.argmax(is_missing)), table)
+        raise ValueError(f"{options.data}, {row}: no label in column {name!r}")
     return to_labels(column) if column.dtype.kind == "f" else np.array(column.tolist())
 
 
 def read_weights(table: Table, options: argparse.Namespace) -> Array | None:
     if options.weight is None:
         return None
-    column = find_column(table, options.weight, options.data)
-    if column.dtype.kind != "f":
-        raise ValueError(f"{options.data}: the weights in column {options.weight!r} are not numbers")
+    column = read_amounts(table, options.weight, options.data)
+    if (column < 0).any():
+        row = int(np.argmax(column < 0))
+        where = f"{options.data}, {name_row(row, table)}"
+        raise ValueError(f"{where}: column {options.weight!r} holds {column[row]:g}; a weight is not negative")
     return column
+
+
+def read_amounts(table: Table, name: str, path: Path) -> Array:
+    """A column of finite numbers, or an error that names the line of the first cell that holds none."""
+    column = find_column(table, name, path)
+    if column.dtype == object:
+        row = first_text(column)
+        row = row if row >= 0 else column.tolist().index(None)
+    elif column.dtype == bool or np.isfinite(column).all():
+        return column.astype(np.float64)
+    else:
+        row = int(np.argmax(~np.isfinite(column)))
+    is_missing = column[row] is None or column[row] != column[row]
+    what = "is empty" if is_missing else f"holds {plain_value(column[row])!r}, which is not a finite number"
+    raise ValueError(f"{path}, {name_row(row, table)}: column {name!r} {what}")
 
 
 def find_column(table: Table, name: str, path: Path) -> Array:
@@ -105,4 +123,4 @@ def text_columns(tree: Tree) -> set[str]:
 def pick_columns(table: Table, tree: Tree, path: Path) -> Table:
     for column in tree.columns:
         find_column(table, column.name, path)
-    return select(table, [column.name for column in tree.columns])
+    return table.select([column.name for column in tree.columns])

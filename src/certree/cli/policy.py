@@ -11,11 +11,19 @@ import numpy as np
 
 from certree import policy
 from certree.cli.exits import DONE, LIMIT_STATUSES, LIMITED
-from certree.cli.inputs import find_action, find_column, name_amounts, read_labels, read_settings, read_weights
+from certree.cli.inputs import (
+    find_action,
+    find_column,
+    name_amounts,
+    read_amounts,
+    read_labels,
+    read_settings,
+    read_weights,
+)
 from certree.cli.models import print_model
 from certree.cli.options import add_problem, add_rewards, add_separator, read_amount
 from certree.cli.outputs import warnings_on_standard_error, write_csv
-from certree.datasets.files import read_csv, select, to_labels
+from certree.datasets.files import read_csv, to_labels
 from certree.export import export_json
 from certree.policy import PolicyTree
 from certree.table import Table
@@ -81,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     )  # fmt: skip
     with warnings_on_standard_error():
         learn = learn_from_log if is_log else learn_from_rewards
-        found = learn(model, select(table, names), table, options)
+        found = learn(model, table.select(names), table, options)
     if options.out is not None:
         options.out.write_text(export_json(model), encoding="utf-8")
     print_model(model.tree_, model.certificate_)
@@ -97,9 +105,11 @@ def run(options: argparse.Namespace) -> int:
 def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> None:
     if options.scores is not None:
         raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
+    for name in options.rewards:
+        read_amounts(table, name, options.data)
     model.fit(
         X,
-        select(table, options.rewards),
+        table.select(options.rewards),
         read_weights(table, options),
         treatment=None if options.treatment is None else read_labels(table, options, options.treatment),
         costs=name_amounts("--spends", options.spends, options.rewards),
@@ -118,7 +128,7 @@ def learn_from_log(model: PolicyTree, X: Table, table: Table, options: argparse.
         "folds": options.folds,
         "random_state": options.random_state,
     }
-    outcome = find_column(table, options.outcome, options.data)
+    outcome = read_amounts(table, options.outcome, options.data)
     scores = policy.doubly_robust(X, treatment, outcome, **settings)
     spends = name_amounts("--spends", options.spends, actions)
     model.fit(X, scores, treatment=treatment, costs=spends)

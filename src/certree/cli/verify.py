@@ -11,10 +11,10 @@ from certree import certify
 from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import (
     find_action,
-    find_column,
     load_certified,
     name_amounts,
     pick_columns,
+    read_amounts,
     read_labels,
     read_weights,
     text_columns,
@@ -71,7 +71,7 @@ def read_policy_facts(table: Table, tree: Tree, options: argparse.Namespace) -> 
     if options.treatment is not None:
         own = read_labels(table, options, options.treatment).tolist()
         arms = np.array([tree.labels.index(find_action("--treatment", arm, tree.labels)) for arm in own])
-    rewards = [find_column(table, name, options.data) for name in names]
+    rewards = [read_amounts(table, name, options.data) for name in names]
     return {
         "rewards": np.column_stack(rewards),
         "arms": arms,
