@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "certree"
 
 # Each room may import only rooms named before it.
 ROOMS = (
+    "writing",
     "table",
     "tree",
     "features",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -296,14 +297,18 @@ class TestFolder:
         assert cli.main(["verify", str(model), str(scores), "--treatment", "arm", "--rewards", *room.ACTIONS]) == 0
         assert "the certificate holds" in capsys.readouterr().out
 
-    def test_pictures_are_the_same_every_time(self, found: study.CaseStudy, tmp_path: Path) -> None:
+    def test_pictures_are_the_same_every_time(self, found: study.CaseStudy) -> None:
         model = found.pick("direct", 2).model
-        first, second = tmp_path / "one" / "tree.svg", tmp_path / "two" / "tree.svg"
-        for path in (first, second):
-            path.parent.mkdir()
-            folder.draw(model, path)
-        assert first.read_bytes() == second.read_bytes()
-        assert b"<svg" in first.read_bytes()
+        picture = folder.draw("tree", model)
+        assert picture == folder.draw("tree", model)
+        assert b"<svg" in picture
+
+    def test_it_knows_what_it_writes(self, found: study.CaseStudy, tmp_path: Path) -> None:
+        assert study.find_files(tmp_path) == []
+        assert not study.is_study(tmp_path)
+        written = study.write(found, tmp_path)
+        assert study.find_files(tmp_path) == sorted(written)
+        assert study.is_study(tmp_path)
 
     def test_without_matplotlib_there_are_no_pictures(
         self, found: study.CaseStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -388,8 +393,36 @@ class TestCommand:
             cli.main(["demo", "--out", "table.csv"])
         (tmp_path / "file").touch()
         assert cli.main(["demo", "--output", str(tmp_path / "file")]) == 2
-        assert "it is not a directory" in capsys.readouterr().err
+        assert "is not a directory" in capsys.readouterr().err
         assert cli.main(["demo", "--neighbors", "1"]) == 2
+
+    def test_it_replaces_only_what_a_study_has_written(
+        self,
+        found: study.CaseStudy,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setattr(folder, "has_pictures", lambda: False)
+        monkeypatch.setattr(study, "run", lambda *_, **__: found)
+        own = tmp_path / "effects.csv"
+        own.write_text("effect\n" + "7\n" * 722, encoding="utf-8")
+        assert cli.main(["demo", "--output", str(tmp_path)]) == 2
+        assert "effects.csv is there, which no study has written" in capsys.readouterr().err
+        assert own.read_text(encoding="utf-8").startswith("effect\n7")
+        for force in ([], ["--force"]):
+            assert cli.main(["demo", "--effects", str(own), "--output", str(tmp_path), *force]) == 2
+            assert "which is never replaced" in capsys.readouterr().err
+        assert cli.main(["demo", "--output", str(tmp_path), "--force"]) == 0
+        assert cli.main(["demo", "--output", str(tmp_path)]) == 0
+        capsys.readouterr()
+        shutil.rmtree(tmp_path / "models")
+        (tmp_path / "models").touch()
+        assert cli.main(["demo", "--output", str(tmp_path)]) == 1
+        printed = capsys.readouterr()
+        assert "What is found" in printed.out
+        assert "written to" not in printed.out
+        assert f"{tmp_path} could not be written in full: File exists." in printed.err
 
     def test_a_note_where_matplotlib_is_missing(
         self,

@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import certree
 from certree.cli import datasets, demo, fit, path, policy, predict, show, verify
@@ -21,18 +22,27 @@ VERBS = (fit, predict, show, verify, policy, path, datasets, demo)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Closed by the caller. What is printed goes nowhere, and not into the next file that is opened.
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
     options = make_parser().parse_args(arguments)
     try:
         check_destinations(options)
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python flushes once more at exit: give it a place to do so.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader (head, less) has seen enough.
+        drop_output()
         return DONE
     except (ValueError, OSError, ImportError) as error:
         reason = str(error)
-        if isinstance(error, OSError) and error.filename is not None:
+        if isinstance(error, OSError):
+            if error.filename is None:
+                # Files are named, and what is written to them is seen to where it is written.
+                drop_output()
+                print(f"certree {options.command}: cannot print: {error.strerror}", file=sys.stderr)
+                return FAILED
             reason = f"{error.filename}: {error.strerror}"
         print(f"certree {options.command}: {reason}", file=sys.stderr)
         return MISUSED
@@ -40,6 +50,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"certree {options.command}: aborted", file=sys.stderr)
         return FAILED
     return code
+
+
+def drop_output() -> None:
+    """Python flushes once more at exit: give it a place to do so."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def make_parser() -> argparse.ArgumentParser:

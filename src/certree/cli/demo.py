@@ -15,10 +15,11 @@ import numpy as np
 from certree import study
 from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import read_amounts
-from certree.cli.outputs import warnings_on_standard_error
+from certree.cli.outputs import add_force, check_no_input, warnings_on_standard_error
 from certree.datasets import load_lalonde
 from certree.datasets.files import read_csv
 from certree.table import Array, name_row
+from certree.writing import check_writable
 
 
 def add_parser(commands: Any) -> None:
@@ -36,6 +37,7 @@ def add_parser(commands: Any) -> None:
         metavar="DIR",
         help="folder to write (default certree-demo)",
     )
+    add_force(parser)
     parser.add_argument("--effects", type=Path, metavar="CSV", help="effects to use in place of matching, a row a man")
     parser.add_argument("--column", metavar="NAME", help="the column of that file (default effect, or the only one)")
     for flag, default, meaning in (
@@ -58,6 +60,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    check_folder(options)
     with warnings_on_standard_error():
         case = study.run(
             None if options.effects is None else read_effects(options.effects, options.column),
@@ -70,7 +73,11 @@ def run(options: argparse.Namespace) -> int:
             verbose=1,
         )
     print(study.summarise(case))
-    written = study.write(case, options.output)
+    try:
+        written = study.write(case, options.output)
+    except OSError as error:
+        print(f"certree demo: {options.output} could not be written in full: {error.strerror}.", file=sys.stderr)
+        return FAILED
     counts = Counter(path.suffix for path in written)
     print(f"\nwritten to {options.output}: study.txt and")
     print(f"  {counts['.csv']} tables (CSV), {counts['.json']} models (JSON), {counts['.svg']} pictures (SVG)")
@@ -79,6 +86,26 @@ def run(options: argparse.Namespace) -> int:
     if not study.has_pictures():
         print("certree demo: trees are drawn where matplotlib is: pip install 'certree[plot]'", file=sys.stderr)
     return FAILED if case.has_wrong_certificate else DONE
+
+
+def check_folder(options: argparse.Namespace) -> None:
+    """Before any work: the study may replace what a study has written, but no input and nothing else."""
+    folder = options.output
+    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not place.is_dir():
+        raise ValueError(f"--output {folder}: cannot write there: {place} is not a directory")
+    files = study.find_files(folder)
+    for path in files:
+        check_no_input(options, "--output", path)
+    if files and not options.force and not study.is_study(folder):
+        raise ValueError(
+            f"--output {folder}: {files[0].name} is there, which no study has written; name another folder, or "
+            "replace it with --force"
+        )
+    try:
+        check_writable(place / "study.txt")
+    except OSError as error:
+        raise ValueError(f"--output {folder}: cannot write there: {error.strerror}") from error
 
 
 def name_command() -> str:

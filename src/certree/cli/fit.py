@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from certree.cli.exits import DONE, LIMIT_STATUSES, LIMITED
+from certree.cli.exits import DONE, FAILED, LIMIT_STATUSES, LIMITED
 from certree.cli.inputs import BOOSTING, read_labels, read_problem, read_settings
 from certree.cli.models import print_model
 from certree.cli.options import add_problem, add_table
-from certree.cli.outputs import warnings_on_standard_error
+from certree.cli.outputs import add_force, save, warnings_on_standard_error
 from certree.datasets.files import read_csv
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_json
@@ -25,6 +25,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--class-weight", choices=["balanced"], help="weigh the labels alike")
     add_weighing(parser)
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
@@ -58,10 +59,11 @@ def run(options: argparse.Namespace) -> int:
     )
     with warnings_on_standard_error():
         model.fit(X, y, weights)
-    if options.out is not None:
-        options.out.write_text(export_json(model), encoding="utf-8")
+    is_saved = save(options, options.out, export_json(model))
     print_model(model.tree_, model.certificate_)
     print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    if not is_saved:
+        return FAILED
     if options.out is not None:
         print(f"\nwritten to {options.out}")
     return LIMITED if model.status_ in LIMIT_STATUSES else DONE

@@ -1,41 +1,105 @@
-"""Files and warnings out."""
+"""Files and warnings out.
+
+What goes where is checked before any work is done, no input is ever written over, and a result that cannot be written
+is no reason to lose it: it is printed all the same, and the exit code says that something failed.
+"""
 
 from __future__ import annotations
 
 import argparse
 import csv
+import errno
+import io
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+
+from certree.writing import check_writable, is_special, replace_file
+
+INPUTS, DESTINATIONS = ("data", "model", "effects"), ("out", "plot", "scores")
+"""Options that name a file to read, and those that name a file to write."""
+STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Goes with every option that names a file to write."""
+    parser.add_argument("--force", action="store_true", help="replace files that exist (an input never is)")
 
 
 def check_destinations(options: argparse.Namespace) -> None:
     """Before any work: an hour's search must not end at a folder that does not exist."""
-    folder = getattr(options, "output", None)
-    if folder is not None and folder.exists() and not folder.is_dir():
-        raise ValueError(f"cannot write into {folder}: it is not a directory")
-    for name in ("out", "plot", "scores"):
-        path = getattr(options, name, None)
-        if path is not None and not path.absolute().parent.is_dir():
-            raise ValueError(f"cannot write {path}: {path.absolute().parent} is not a directory")
+    paths = {name: getattr(options, name, None) for name in DESTINATIONS}
+    named = [(f"--{name}", path) for name, path in paths.items() if path is not None]
+    for flag, path in named:
+        check_no_input(options, flag, path)
+        if str(path) in STANDARD_OUTPUT:
+            continue
+        if path.is_file() and not options.force:
+            raise ValueError(f"{flag} {path}: the file exists; name another one, or replace it with --force")
+        try:
+            check_writable(path)
+        except OSError as error:
+            raise ValueError(f"{flag} {path}: cannot write there: {error.strerror}") from error
+    for (flag, path), (other_flag, other) in combinations(named, 2):
+        if path.absolute() == other.absolute() or _is_same_file(path, other):
+            raise ValueError(f"{flag} and {other_flag} both name {path}; name two files")
 
 
-def write_csv(path: Path | None, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
+def check_no_input(options: argparse.Namespace, flag: str, path: Path) -> None:
+    """Refuse to write over an input, by whatever name it goes."""
+    for name in INPUTS:
+        own = getattr(options, name, None)
+        if own is not None and _is_same_file(path, own):
+            raise ValueError(f"{flag} {path}: this is the input {own}, which is never replaced; name another file")
+
+
+def save(options: argparse.Namespace, path: Path | None, content: str | bytes) -> bool:
+    """Write a result where one is asked for. Where that fails, say why and return False: the rest is printed yet."""
     if path is None:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([header, *rows])
-        return
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+        return True
+    content = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        if str(path) in STANDARD_OUTPUT:
+            # Opened anew it would be written from its start, over what else is printed.
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.flush()
+        elif path.is_file() and not options.force:
+            raise FileExistsError(errno.EEXIST, "a file of this name has come into being meanwhile", str(path))
+        else:
+            replace_file(path, content)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError) and str(path) in STANDARD_OUTPUT:
+            raise
+        print(f"certree {options.command}: {path} could not be written: {error.strerror}.", file=sys.stderr)
+        return False
+    return True
+
+
+def make_csv(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue()
 
 
 @contextmanager
 def warnings_on_standard_error() -> Iterator[None]:
     """Warnings as one line each, without the place in the code, which means nothing on a command line."""
-    with warnings.catch_warnings(record=True) as caught:
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print(f"certree: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.showwarning = show
         yield
-    for warning in caught:
-        print(f"certree: {warning.message}", file=sys.stderr)
+
+
+def _is_same_file(path: Path, other: Path) -> bool:
+    """Whether two names, links among them, lead to one regular file."""
+    is_there = path.exists() and other.exists() and not is_special(path)
+    return is_there and path.samefile(other)

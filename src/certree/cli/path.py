@@ -10,10 +10,10 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-from certree.cli.exits import DONE, LIMITED
+from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import read_problem, read_settings
 from certree.cli.options import add_problem, add_table
-from certree.cli.outputs import warnings_on_standard_error, write_csv
+from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
 from certree.path import regularization_path
 
 
@@ -22,6 +22,7 @@ def add_parser(commands: Any) -> None:
     add_table(parser)
     add_problem(parser)
     parser.add_argument("--out", type=Path, metavar="CSV", help="write the front to this file")
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
@@ -34,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
     if not path.is_complete:
         print("\na limit ended a search: a tree may be missing from this list, or not be the best of its size")
     if options.out is not None:
-        write_csv(options.out, list(rows[0]), [row.values() for row in rows])
+        if not save(options, options.out, make_csv(list(rows[0]), [row.values() for row in rows])):
+            return FAILED
         print(f"\nwritten to {options.out}")
     return DONE if path.is_optimal else LIMITED
 

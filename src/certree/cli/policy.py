@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from certree import policy
-from certree.cli.exits import DONE, LIMIT_STATUSES, LIMITED
+from certree.cli.exits import DONE, FAILED, LIMIT_STATUSES, LIMITED
 from certree.cli.inputs import (
     find_action,
     find_column,
@@ -22,7 +24,7 @@ from certree.cli.inputs import (
 )
 from certree.cli.models import print_model
 from certree.cli.options import add_problem, add_rewards, add_separator, read_amount
-from certree.cli.outputs import warnings_on_standard_error, write_csv
+from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
 from certree.datasets.files import read_csv, to_labels
 from certree.export import export_json
 from certree.policy import PolicyTree
@@ -50,6 +52,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend")
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write policy and certificate to this JSON file")
+    add_force(parser)
     log = parser.add_argument_group("a log of decisions")
     log.add_argument("--outcome", metavar="COLUMN", help="the column with what came of it; needs --treatment")
     log.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
@@ -87,22 +90,25 @@ def run(options: argparse.Namespace) -> int:
         regularization=options.regularization, min_samples_arm=options.min_samples_arm, budget=options.budget,
         n_jobs=options.jobs, **read_settings(options),
     )  # fmt: skip
+    learn = learn_from_log if is_log else learn_from_rewards
     with warnings_on_standard_error():
-        learn = learn_from_log if is_log else learn_from_rewards
-        found = learn(model, table.select(names), table, options)
-    if options.out is not None:
-        options.out.write_text(export_json(model), encoding="utf-8")
+        scores, evaluate = learn(model, table.select(names), table, options)
+    is_saved = save(options, options.out, export_json(model))
+    is_saved &= save(options, options.scores, scores)
     print_model(model.tree_, model.certificate_)
     print(f"  fitted in    {model.fit_seconds_:.3g} s")
-    if found is not None:
-        print_evaluation(found)
+    if evaluate is not None:
+        with warnings_on_standard_error():
+            print_evaluation(evaluate())
+    if not is_saved:
+        return FAILED
     for path in (options.out, options.scores):
         if path is not None:
             print(f"\nwritten to {path}")
     return LIMITED if model.status_ in LIMIT_STATUSES else DONE
 
 
-def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> None:
+def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> tuple[str, None]:
     if options.scores is not None:
         raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
     for name in options.rewards:
@@ -114,9 +120,13 @@ def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argpa
         treatment=None if options.treatment is None else read_labels(table, options, options.treatment),
         costs=name_amounts("--spends", options.spends, options.rewards),
     )
+    return "", None
 
 
-def learn_from_log(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> policy.Evaluation:
+def learn_from_log(
+    model: PolicyTree, X: Table, table: Table, options: argparse.Namespace
+) -> tuple[str, Callable[[], policy.Evaluation]]:
+    """Fits the policy. Returns the scores that it was learned from, as CSV, and what evaluates it."""
     if options.weight is not None:
         raise ValueError("--weight goes with --rewards: scores of a log are learned without weights")
     treatment = read_labels(table, options, options.treatment)
@@ -129,15 +139,9 @@ def learn_from_log(model: PolicyTree, X: Table, table: Table, options: argparse.
         "random_state": options.random_state,
     }
     outcome = read_amounts(table, options.outcome, options.data)
-    scores = policy.doubly_robust(X, treatment, outcome, **settings)
     spends = name_amounts("--spends", options.spends, actions)
-    model.fit(X, scores, treatment=treatment, costs=spends)
-    if options.scores is not None:
-        header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
-        columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
-        write_csv(options.scores, header, zip(*(column.tolist() for column in columns), strict=True))
-    print(scores.summary(), end="\n\n")
-    return policy.evaluate(
+    evaluate = partial(
+        policy.evaluate,
         model,
         X,
         treatment,
@@ -148,6 +152,12 @@ def learn_from_log(model: PolicyTree, X: Table, table: Table, options: argparse.
         group=None if options.group is None else find_column(table, options.group, options.data),
         fit_params={} if spends is None else {"costs": spends},
     )
+    scores = policy.doubly_robust(X, treatment, outcome, **settings)
+    model.fit(X, scores, treatment=treatment, costs=spends)
+    print(scores.summary(), end="\n\n")
+    header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
+    columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
+    return make_csv(header, zip(*(column.tolist() for column in columns), strict=True)), evaluate
 
 
 def print_evaluation(found: policy.Evaluation) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from certree.cli.exits import DONE
+from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import pick_columns, text_columns
 from certree.cli.options import add_model, add_separator
-from certree.cli.outputs import write_csv
+from certree.cli.outputs import add_force, make_csv, save
 from certree.datasets.files import read_csv
 from certree.export import load, tree_of
 
@@ -22,6 +23,7 @@ def add_parser(commands: Any) -> None:
     add_separator(parser)
     parser.add_argument("--probabilities", action="store_true", help="also the share of each label in the row's leaf")
     parser.add_argument("--out", type=Path, metavar="CSV", help="write to this file instead of standard output")
+    add_force(parser)
     parser.set_defaults(run=run)
 
 
@@ -34,5 +36,7 @@ def run(options: argparse.Namespace) -> int:
     if options.probabilities:
         header += [f"share of {label}" for label in tree.labels]
         columns += tree.predict_proba(X).T.tolist()
-    write_csv(options.out, header, zip(*columns, strict=True))
-    return DONE
+    text = make_csv(header, zip(*columns, strict=True))
+    if options.out is None:
+        sys.stdout.write(text)
+    return DONE if save(options, options.out, text) else FAILED

@@ -11,6 +11,7 @@ trees/direct-depth-3.svg        where matplotlib is installed
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,29 +21,44 @@ from certree.datasets.files import to_labels
 from certree.export import export_json
 from certree.plot import plot_tree
 from certree.study.case import ACTIONS, LABELS, CaseStudy, PolicyRow
-from certree.study.summary import summarise
+from certree.study.summary import OPENING, summarise
+from certree.writing import replace_file
+
+WRITTEN = (
+    "study.txt",
+    *(f"{name}.csv" for name in ("effects", "trees", "sensitivity", "policy", "scores-cost-*")),
+    *(f"{place}-{name}" for place in ("models/*", "trees/*") for name in ("depth-*", "cost-*")),
+)
+"""Patterns of all names that `write` gives to files."""
 
 
 def write(case: CaseStudy, folder: Path) -> list[Path]:
     """Write everything; files of the same names are replaced. Returns what was written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / "study.txt"]
-    written[0].write_text(summarise(case) + "\n", encoding="utf-8")
+    # The summary comes first: by it `is_study` knows a folder that was written only in part, too.
+    contents: dict[str, bytes] = {"study.txt": (summarise(case) + "\n").encode()}
     for name, (header, rows) in _make_tables(case).items():
-        written.append(folder / f"{name}.csv")
-        with written[-1].open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows([header, *rows])
-    models = dict(_name_models(case))
-    (folder / "models").mkdir(exist_ok=True)
-    for name, model in models.items():
-        written.append(folder / "models" / f"{name}.json")
-        written[-1].write_text(export_json(model), encoding="utf-8")
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([header, *rows])
+        contents[f"{name}.csv"] = text.getvalue().encode()
+    for name, model in _name_models(case):
+        contents[f"models/{name}.json"] = export_json(model).encode()
     if has_pictures():
-        (folder / "trees").mkdir(exist_ok=True)
-        for name, model in models.items():
-            written.append(folder / "trees" / f"{name}.svg")
-            draw(model, written[-1])
-    return written
+        contents |= {f"trees/{name}.svg": draw(name, model) for name, model in _name_models(case)}
+    for name, content in contents.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / name, content)
+    return [folder / name for name in contents]
+
+
+def find_files(folder: Path) -> list[Path]:
+    """What there is in a folder that `write` might replace."""
+    return sorted(path for pattern in WRITTEN for path in folder.glob(pattern))
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a folder is one that `write` has written."""
+    summary = folder / "study.txt"
+    return summary.is_file() and summary.read_bytes().startswith(OPENING.encode())
 
 
 def has_pictures() -> bool:
@@ -50,15 +66,17 @@ def has_pictures() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def draw(model: Any, path: Path) -> None:
+def draw(name: str, model: Any) -> bytes:
     """A picture of a tree. The same tree gives the same bytes: no date, and names that follow from the content."""
     import matplotlib.pyplot as plt
 
-    with plt.rc_context({"svg.hashsalt": path.stem}):
+    picture = io.BytesIO()
+    with plt.rc_context({"svg.hashsalt": name}):
         figure = plot_tree(model, digits=7).get_figure(root=True)
         assert figure is not None
-        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=160)
+        figure.savefig(picture, format="svg", metadata={"Date": None})
         plt.close(figure)
+    return picture.getvalue()
 
 
 def _name_models(case: CaseStudy) -> Iterable[tuple[str, Any]]:

@@ -16,6 +16,8 @@ from certree.study.case import ACTIONS, LABELS, METHODS, CaseStudy, PolicyRow, T
 
 WIDTH = 100
 NORMAL_95 = 1.96
+OPENING = "Whom to train?"
+"""The first words of every summary."""
 
 
 def summarise(case: CaseStudy) -> str:
@@ -34,7 +36,7 @@ def summarise(case: CaseStudy) -> str:
 
 def _say_what(case: CaseStudy) -> str:
     return _wrap(
-        f"Whom to train? The NSW experiment drew {int(case.treatment.sum())} of {case.table.n_rows} men by lot into "
+        f"{OPENING} The NSW experiment drew {int(case.treatment.sum())} of {case.table.n_rows} men by lot into "
         "job training. What did it do to the earnings of 1978 of each man, whom should a programme take, and how "
         "sure is the answer? After section 4 of the paper on weighted sparse trees."
     )
