@@ -92,6 +92,7 @@ bool is_brief(const Input& input, const Constraints& constraints) {
     const auto n_axes = static_cast<std::int64_t>(input.sizes.size());
     constexpr std::int64_t few_codes = 300;
     constexpr std::int64_t few_steps = 10'000'000;
+    // Few codes are few axes: the product is in range wherever it is asked for.
     return constraints.max_depth >= 0 && constraints.max_depth <= 3 && constraints.max_leaves == 0 &&
            !constraints.has_leaf_minimum() && input.n_labels == 2 && n_codes <= few_codes &&
            input.n_rows * n_axes * n_axes * n_axes <= few_steps;
@@ -162,6 +163,9 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     const Clock::time_point start = Clock::now();
     const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
     Input input;
+    if (codes.shape(1) > static_cast<std::size_t>(Input::most_rows)) {
+        throw nb::value_error("the engine takes fewer than 2^29 rows");
+    }
     input.n_rows = static_cast<std::int32_t>(codes.shape(1));
     input.n_labels = n_labels;
     input.codes = view(codes);
@@ -226,7 +230,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     Arrays arrays;
     arrays.add(*instance, *result.tree);
     const double upper = instance->to_objective(result.cost, result.leaves);
-    const bool is_exact = result.lower >= result.cost + static_cast<Amount>(result.leaves) * instance->penalty;
+    const bool is_exact = result.lower >= result.cost + times(result.leaves, instance->penalty);
     const Statistics& seen = search->statistics();
     nb::dict statistics;
     statistics["merged_rows"] = instance->n_rows;

@@ -24,7 +24,14 @@ inline Amount split(Amount penalty) {
 // Depth: a tree deeper than d has at least d + 2 leaves, so it costs at least (d + 2) λ.
 // Proof: a path of d + 1 splits has d + 1 siblings hanging off it and its own leaf. Conditions: none.
 inline Amount deeper_than(int depth, Amount penalty) {
-    return static_cast<Amount>(depth + 2) * penalty;
+    return times(Amount{depth} + 2, penalty);
+}
+
+// Price: for λ' >= λ, no tree of at most m leaves costs less at λ than opt(λ') − (λ' − λ) · m.
+// Proof: cost + λ · leaves = (cost + λ' · leaves) − (λ' − λ) · leaves >= opt(λ') − (λ' − λ) · m. Conditions: none.
+// A price may be of the size of the total: the product saturates, and the bound is then worth nothing.
+inline Amount priced(Amount lower_at_price, Amount price_above_penalty, Amount most_leaves) {
+    return std::max<Amount>(0, lower_at_price - times(price_above_penalty, most_leaves));
 }
 
 // Monotone: S ⊂ S' ⇒ opt(S') >= opt(S).

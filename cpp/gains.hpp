@@ -38,7 +38,8 @@ struct Gains {
         }
     }
 
-    // The gain of the best tree under a root test: Σ |d(leaf)| − 2λ · leaves, at the scale of λ.
+    // The gain of the best tree under a root test: Σ |d(leaf)| − 2λ · leaves, at the scale of λ: between −16λ and the
+    // total.
     Amount total(std::size_t test, int shift, Amount penalty) const {
         Amount l = -unreachable;
         Amount r = -unreachable;

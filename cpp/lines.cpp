@@ -24,12 +24,15 @@ RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool
         bits |= balance;
     }
     shift = bits == 0 ? 0 : std::countr_zero(static_cast<std::uint64_t>(bits));
-    const Amount most = is_fine ? fine_total - static_cast<Amount>(set.rows.size()) : coarse_total;
+    // Rows are fewer than 2^29, so the fine grid is finer than 2^28, and no grid is coarser than the total by row: the
+    // slack is in range.
+    const auto n_rows = static_cast<Amount>(set.rows.size());
+    const Amount most = is_fine ? fine_total - n_rows : std::max(coarse_total, n_rows);
     const bool is_exact = (total >> shift) <= most;
     while ((total >> shift) > most) {
         ++shift;
     }
-    slack = is_exact ? 0 : static_cast<Amount>(set.rows.size()) << (shift - 1);
+    slack = is_exact ? 0 : n_rows << (shift - 1);
     small.reserve(set.rows.size());
     const Amount half = is_exact ? 0 : Amount{1} << (shift - 1);
     for (const std::int32_t row : set.rows) {

@@ -181,13 +181,16 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
     const bool is_classification = input.costs.empty();
     const bool has_leaf_minimum = constraints.has_leaf_minimum();
 
+    const auto worst_cost = [&](std::size_t i) {
+        const double* costs = input.costs.data() + i * n_labels;
+        return *std::max_element(costs, costs + n_labels);
+    };
     double total = 0.0;
     if (is_classification) {
         total = std::accumulate(input.weights.begin(), input.weights.end(), 0.0);
     } else {
         for (std::size_t i = 0; i < n; ++i) {
-            total += *std::max_element(input.costs.begin() + static_cast<std::ptrdiff_t>(i * n_labels),
-                                       input.costs.begin() + static_cast<std::ptrdiff_t>((i + 1) * n_labels));
+            total += worst_cost(i);
         }
     }
     FixedPoint to_amount(total);
@@ -215,9 +218,11 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
     }
     instance.offset = spent;
 
+    // No prediction costs more than the row's worst label; what does would not be in range.
     std::vector<Amount> reference(input.reference_costs.empty() ? 0 : n_groups, 0);
     for (std::size_t i = 0; i < input.reference_costs.size(); ++i) {
-        reference[static_cast<std::size_t>(groups.of_row[i])] += to_amount(input.reference_costs[i]);
+        const double most = is_classification ? input.weights[i] : worst_cost(i);
+        reference[static_cast<std::size_t>(groups.of_row[i])] += to_amount(std::min(input.reference_costs[i], most));
     }
 
     // A row whose labels all cost the same takes no part in any decision; it stays only where rows are counted.

@@ -14,6 +14,8 @@ namespace certree {
 // What the caller hands over; nothing is copied until preparation. Axis-major codes: axis a of row i is codes[a * n +
 // i].
 struct Input {
+    static constexpr std::int32_t most_rows = (1 << 29) - 1;  // sums of rows rounded to 32 bits stay in range
+
     std::int32_t n_rows = 0;
     std::int32_t n_labels = 0;
     std::span<const std::int32_t> codes;

@@ -548,7 +548,7 @@ void Search::combine(const RowSet& left, const RowSet& right, const Outcome& l, 
 
 bool Search::offer(const NodePtr& tree) {
     const Judged judged = judge(instance_, tree);
-    const Amount value = judged.cost + static_cast<Amount>(judged.leaves) * instance_.penalty;
+    const Amount value = judged.cost + times(judged.leaves, instance_.penalty);
     const std::lock_guard lock(best_mutex_);
     if (value >= best_value_) {
         return false;
@@ -568,11 +568,11 @@ void Search::raise_lower(Amount value) {
 }
 
 // Without limits on leaves the problem is the faster one: its optimum is a bound, and where it keeps the limits anyway
-// it is the answer. A limit of m leaves is then approached by raising their price. For λ' >= λ and any tree of
-// at most m leaves,
-//   cost + λ · leaves >= (cost + λ' · leaves) − (λ' − λ) · m >= opt(λ') − (λ' − λ) · m;
-// and where an optimum at λ' has exactly m leaves, the two meet and the tree is the answer. Prices are tried at the
-// slope between the best trees known above and below m leaves until nothing new appears. Returns the best bound.
+// it is the answer. A limit of m leaves is then approached by raising their price to λ' >= λ (the bound `priced`);
+// where an optimum at λ' has exactly m leaves, bound and tree meet and it is the answer. Prices are tried at the slope
+// between the best trees known above and below m leaves until nothing new appears. The first tree below is a greedy
+// one, which need not be on the hull: slopes are at least λ (the tree above is better at λ) but may be as large as the
+// total. Returns the best bound.
 Amount Search::relax_limits(const RowSet& root) {
     const Amount most_leaves = constraints_.max_leaves > 0 ? constraints_.max_leaves : instance_.n_rows;
     const Constraints relaxed = without_leaf_limits(constraints_, instance_.n_labels);
@@ -589,11 +589,12 @@ Amount Search::relax_limits(const RowSet& root) {
         Search search(priced, relaxed, limits_, half);
         const Result answer = search.run();
         statistics_.subproblems += search.statistics_.subproblems;
-        lower = std::max(lower, answer.lower - (priced.penalty - instance_.penalty) * most_leaves);
+        lower = std::max(lower, bounds::priced(answer.lower, priced.penalty - instance_.penalty, most_leaves));
         if (keeps_limits(instance_, constraints_, answer.tree, root)) {
             offer(answer.tree);
         }
-        const auto value_of = [&](const auto& tree) { return tree.cost + tree.leaves * priced.penalty; };
+        // Of the answer it is in range: a lone leaf costs no less. Of the others it may not be, and saturates.
+        const auto value_of = [&](const auto& tree) { return tree.cost + times(tree.leaves, priced.penalty); };
         const bool is_new = is_first || value_of(answer) < std::min(value_of(few), value_of(many));
         if (answer.status != Status::optimal || lower >= best_value_ || !is_new || answer.leaves == most_leaves ||
             (is_first && answer.leaves < most_leaves)) {
@@ -612,7 +613,7 @@ Result Search::run() {
     Result result;
     const int deepest = std::max(0, instance_.n_rows - 1);
     int most_depth = constraints_.max_depth < 0 ? deepest : std::min(constraints_.max_depth, deepest);
-    if (instance_.n_tests == 0) {
+    if (instance_.n_tests == 0 || instance_.n_labels < 2) {
         most_depth = 0;
     }
     Amount known_lower = std::min(best_value_, bounds::split(penalty));
@@ -653,7 +654,7 @@ Result Search::run() {
     const Judged judged = judge(instance_, result.tree);
     result.cost = judged.cost;
     result.leaves = judged.leaves;
-    const Amount value = judged.cost + static_cast<Amount>(judged.leaves) * penalty;
+    const Amount value = judged.cost + times(judged.leaves, penalty);
     result.lower = std::min(value, is_done || known_lower >= value ? value : known_lower);
     if (!is_done && known_lower < value) {
         result.status = !has_memory          ? Status::memory_limit

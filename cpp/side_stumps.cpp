@@ -15,7 +15,8 @@ void subtract(const std::vector<std::int32_t>& all, const std::vector<std::int32
     std::transform(all.begin(), all.end(), part.begin(), rest.begin(), std::minus<>());
 }
 
-// The least before[i] + after[j] of two labels i ≠ j: with one label for both, a stump is a leaf.
+// The least before[i] + after[j] of two labels i ≠ j: with one label for both, a stump is a leaf. Pre: two labels at
+// least. Sums over disjoint rows: no more than the total, which DenseCosts keeps below 2^31 − 1.
 std::int32_t least_of_two_labels(const std::vector<std::int32_t>& before, const std::vector<std::int32_t>& after,
                                  std::size_t n_labels) {
     struct TwoLeast {

@@ -284,6 +284,37 @@ int fewest_leaves(int depth) {
 
 }  // namespace
 
+TEST(bounds_of_a_price_hold_and_are_reached) {
+    Random random(4);
+    int n_reached = 0;
+    for (int n = 0; n < 60; ++n) {
+        const Case drawn = draw_case(random, chance(random, 0.5));
+        describe(drawn.text);
+        Enumerator enumerator(drawn.table, drawn.minima);
+        const Rows all = drawn.table.all_rows();
+        const auto penalty = static_cast<Amount>(drawn.penalty);
+        for (Amount above = 0; above < 4; ++above) {
+            const double price = drawn.penalty + static_cast<double>(above);
+            const Amount at_price = whole(enumerator.optimum(all, 3, price));
+            for (int leaves = 1; leaves < 6; ++leaves) {
+                const Amount least = whole(enumerator.optimum(all, 3, drawn.penalty, leaves));
+                CHECK(bounds::priced(at_price, above, leaves) <= least);
+                n_reached += above > 0 && bounds::priced(at_price, above, leaves) == least ? 1 : 0;
+            }
+        }
+        CHECK(bounds::priced(penalty, 0, 5) == penalty);
+    }
+    CHECK(n_reached > 0);
+    // A price of the size of the total, for more leaves than 64 bits have room for.
+    constexpr Amount total = Amount{1} << 56;
+    for (const Amount leaves : {129, 602, 1486, 1 << 29}) {
+        CHECK(bounds::priced(total, total / 3, leaves) == 0);
+        CHECK(bounds::deeper_than(static_cast<int>(leaves), total) == unreachable);
+        CHECK(times(leaves, total) == unreachable);
+    }
+    CHECK(times(15, total) == 15 * total);
+}
+
 TEST(bounds_depth_counts_the_leaves_of_every_shape) {
     for (int depth = 0; depth < 7; ++depth) {
         for (int deeper = depth + 1; deeper < 8; ++deeper) {

@@ -85,6 +85,50 @@ TEST(search_intervals_of_thresholds) {
     }
 }
 
+TEST(search_prices_leaves_beyond_64_bits) {
+    // Three heavy rows that no single split helps, and hundreds of light ones with a label each: a tree grown by single
+    // splits spends its leaves on the light ones. One leaf more would spare it a third of everything, so the price of a
+    // leaf is of the size of the total, and that price times the limit of leaves does not fit in 64 bits.
+    constexpr int n_light = 600;
+    constexpr double heavy = 0x1p40;
+    Random random(44);
+    Table table;
+    table.n_rows = n_light + 3;
+    table.n_labels = n_light + 2;
+    table.sizes = {2, 2, n_light + 1};
+    table.categorical = {0, 0, 0};
+    table.codes.assign(3 * static_cast<std::size_t>(table.n_rows), 0);
+    const auto code = [&](int axis, int row) -> std::int32_t& {
+        return table.codes[static_cast<std::size_t>(axis * table.n_rows + row)];
+    };
+    for (int i = 0; i < table.n_rows; ++i) {
+        code(2, i) = std::min(i, n_light);
+        table.labels.push_back(i < n_light ? i + 2 : 0);
+        table.weights.push_back(i < n_light ? pick(random, 2, 1 << 12) : heavy);
+    }
+    std::shuffle(table.codes.begin() + 2 * table.n_rows, table.codes.begin() + 2 * table.n_rows + n_light, random);
+    code(0, n_light + 1) = code(0, n_light + 2) = code(1, n_light + 2) = 1;
+    table.labels[n_light + 1] = 1;
+    table.weights[n_light + 1] += 1.0;
+    Options options;
+    options.regularization = 0.0;
+    options.seconds = 0.3;
+    double light = 0.0;  // what a tree of four leaves costs that tells the heavy rows from each other and from the rest
+    for (int i = 0; i < n_light; ++i) {
+        light += table.weights[static_cast<std::size_t>(i)] / table.normaliser();
+    }
+    for (const std::uint32_t off : {0U, 0U + no_greedy}) {
+        for (const int max_leaves : {n_light + 1, n_light + 2}) {
+            options.switches = off;
+            options.constraints.max_leaves = max_leaves;
+            describe(text_of(table, options));
+            const Finished run(table, options);
+            CHECK(run.lower() <= light);
+            CHECK(run.result.status != Status::optimal || run.upper() <= light);
+        }
+    }
+}
+
 TEST(search_a_limit_of_leaves_limits_depth) {
     // Three leaves are depth two, whatever else is lifted: without a depth limit this is answered at once too.
     Random random(40);

@@ -63,6 +63,23 @@ def test_a_memory_limit_never_fails() -> None:
         assert tight.objective_ == pytest.approx(free.objective_, abs=1e-12)
 
 
+def test_a_leaf_may_be_worth_as_much_as_everything() -> None:
+    # One leaf more would spare a third of all weight: what leaves are worth at the limit, times their number, is far
+    # beyond 64 bits. A tree of four leaves tells the heavy rows apart and loses the light ones only.
+    rng = np.random.default_rng(0)
+    n_light, heavy = 600, 2.0**40
+    X = np.zeros((n_light + 3, 6))
+    X[:, 2] = np.r_[rng.permutation(n_light), [n_light] * 3]
+    X[-2:, 0] = X[-1, 1] = 1
+    y = np.r_[np.arange(n_light) + 2, 0, 1, 0]
+    weights = np.r_[rng.integers(2, 2**12, n_light), heavy, heavy + 1, heavy]
+    problem = Problem.from_labels(X, y, weights, regularization=0.0, max_leaves=n_light + 2)
+    solution = solve(problem, Limits(time_limit=0.5))
+    light = weights[:n_light].sum() / weights.sum()
+    assert solution.lower <= light
+    assert solution.status != "optimal" or solution.upper <= light
+
+
 def interrupt_after(seconds: float, times: int = 1, pause: float = 0.05) -> threading.Thread:
     def send() -> None:
         for _ in range(times):
