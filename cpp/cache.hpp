@@ -40,13 +40,28 @@ public:
         }
         Shard& shard = shard_of(key);
         const std::lock_guard lock(shard.mutex);
+        const auto before = shard.entries.find({key, depth});
+        if (before != shard.entries.end()) {
+            shard.bytes -= bytes_of(before->second);
+            shard.entries.erase(before);
+        }
         if (shard.bytes + bytes > most_bytes_) {
             n_forgotten_ += static_cast<std::int64_t>(shard.entries.size());
             shard.entries = {};
             shard.bytes = 0;
         }
-        const bool is_new = shard.entries.insert_or_assign({key, depth}, std::move(known)).second;
-        shard.bytes += is_new ? bytes : 0;
+        shard.entries.emplace(Place{key, depth}, std::move(known));
+        shard.bytes += bytes;
+    }
+
+    // What the entries take; never more than the memory given.
+    std::size_t bytes() const {
+        std::size_t sum = 0;
+        for (const Shard& shard : shards_) {
+            const std::lock_guard lock(shard.mutex);
+            sum += shard.bytes;
+        }
+        return sum;
     }
 
     std::int64_t size() const {
@@ -58,6 +73,15 @@ public:
         return n;
     }
     std::int64_t n_forgotten() const { return n_forgotten_; }
+
+    // What an entry takes, tables and allocator included. Subtrees shared between entries are counted for each.
+    static std::size_t bytes_of(const Known& known) {
+        std::size_t bytes = 256 + known.value.size() * 48;
+        for (const NodePtr& tree : known.tree) {
+            bytes += tree ? 112 * count_nodes(*tree) : 0;
+        }
+        return bytes;
+    }
 
 private:
     struct Place {
@@ -77,15 +101,6 @@ private:
         std::size_t bytes = 0;
     };
     static constexpr std::size_t n_shards = 16;
-
-    // What an entry takes, tables and allocator included. Subtrees shared between entries are counted for each.
-    static std::size_t bytes_of(const Known& known) {
-        std::size_t bytes = 256 + known.value.size() * 48;
-        for (const NodePtr& tree : known.tree) {
-            bytes += tree ? 112 * count_nodes(*tree) : 0;
-        }
-        return bytes;
-    }
 
     const Shard& shard_of(const SetKey& key) const { return shards_[key.high % n_shards]; }
     Shard& shard_of(const SetKey& key) { return shards_[key.high % n_shards]; }

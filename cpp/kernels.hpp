@@ -127,6 +127,7 @@ struct Kernels {
 
 const Kernels& plain_kernels();
 const Kernels* avx2_kernels();  // null where this processor or build has none
+bool has_avx2_build();          // whether the build has them, whatever the processor
 const Kernels& choose_kernels(bool is_simd_allowed);
 
 }  // namespace certree

@@ -315,14 +315,36 @@ void cut_rows(const std::int32_t* costs, std::int32_t width, const std::int32_t*
     }
 }
 
+// Whatever the compiler was allowed to use in this file, the processor must have.
+bool has_all_features() {
+    bool has_all = __builtin_cpu_supports("avx2") != 0;
+#ifdef __POPCNT__
+    has_all = has_all && __builtin_cpu_supports("popcnt") != 0;
+#endif
+#ifdef __BMI__
+    has_all = has_all && __builtin_cpu_supports("bmi") != 0;
+#endif
+#ifdef __BMI2__
+    has_all = has_all && __builtin_cpu_supports("bmi2") != 0;
+#endif
+#ifdef __FMA__
+    has_all = has_all && __builtin_cpu_supports("fma") != 0;
+#endif
+    return has_all;
+}
+
 }  // namespace
 
 const Kernels* avx2_kernels() {
     static const Kernels kernels{quadrants,     halves,      difference, add_rows, add_short_rows, add_steps,
                                  meet,          own_before,  own_after,  walk,     coarse,         add_costs<1>,
                                  add_costs<-1>, least_costs, least_sums, cut_rows};
-    static const bool is_supported = __builtin_cpu_supports("avx2") != 0;
+    static const bool is_supported = has_all_features();
     return is_supported ? &kernels : nullptr;
+}
+
+bool has_avx2_build() {
+    return true;
 }
 
 }  // namespace certree
@@ -333,6 +355,10 @@ namespace certree {
 
 const Kernels* avx2_kernels() {
     return nullptr;
+}
+
+bool has_avx2_build() {
+    return false;
 }
 
 }  // namespace certree

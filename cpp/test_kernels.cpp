@@ -97,6 +97,20 @@ struct Quadrants {
 
 }  // namespace
 
+TEST(kernels_are_built_for_this_architecture) {
+#if defined(__x86_64__) || defined(_M_X64)
+    // Files find their way into the build by their names: one that is not found would only make the engine slow.
+    CHECK(has_avx2_build());
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) {
+        CHECK(&choose_kernels(true) == avx2_kernels());
+    }
+#else
+    CHECK(!has_avx2_build());
+    CHECK(avx2_kernels() == nullptr);
+#endif
+    CHECK(&choose_kernels(false) == &plain_kernels());
+}
+
 TEST(kernel_quadrants) {
     if (!has_vectors()) {
         return;

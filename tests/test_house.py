@@ -184,3 +184,12 @@ def test_links_between_documents_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8")):
             if not target.startswith("https://"):
                 assert (document.parent / target).exists(), f"{document.relative_to(ROOT)} points to {target}"
+
+
+def test_the_processor_is_asked_for_all_that_the_kernels_are_compiled_with() -> None:
+    options = re.findall(r'COMPILE_OPTIONS "(.*)"', (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))
+    allowed = {flag for line in options for flag in re.findall(r"-m(\w+)", line)}
+    (kernels,) = (ROOT / "cpp").rglob("kernels_avx2.cpp")
+    asked = set(re.findall(r'__builtin_cpu_supports\("(\w+)"\)', kernels.read_text(encoding="utf-8")))
+    assert allowed
+    assert allowed <= asked
