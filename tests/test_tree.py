@@ -112,7 +112,7 @@ def test_plain_data_and_back(tree: Tree, frame: pd.DataFrame) -> None:
 def test_other_plain_data_is_refused(tree: Tree) -> None:
     with pytest.raises(ValueError, match="not a tree"):
         Tree.from_dict({"format": "something else"})
-    with pytest.raises(ValueError, match="version 99; this release reads version 1"):
+    with pytest.raises(ValueError, match="version 99; this release reads versions 1 and 2"):
         Tree.from_dict(tree.to_dict() | {"version": 99})
 
 

@@ -340,7 +340,8 @@ def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
 def to_sklearn(model: Any) -> DecisionTreeClassifier:
     """A fitted scikit-learn tree that predicts the same, so that scikit-learn's ecosystem works on it.
 
-    It takes the same columns as numbers (booleans as 0 and 1) and sends missing values the same way. scikit-learn
+    It takes the same columns as numbers (booleans as 0 and 1, ordered text as its place in the order, from 0) and sends
+    missing values the same way. scikit-learn
     reads its input as 32-bit floats: a value so near to a threshold that 32 bits cannot tell them apart may go the
     other way.
 
@@ -406,9 +407,9 @@ def _label_shares(tree: Tree) -> Array:
 
 def _as_threshold(test: Test) -> tuple[float, bool]:
     """The test as "<= threshold", and whether the children change sides for it."""
-    if test.threshold is not None:
-        return test.threshold, False
     column = test.column
+    if test.threshold is not None:
+        return _number_of_place(test) if column.kind == "ordered" else test.threshold, False
     if column.kind == "boolean" and test.category is not None:
         return 0.5, bool(test.category)
     if test.category is None:
@@ -424,6 +425,18 @@ def _as_threshold(test: Test) -> tuple[float, bool]:
     if own == numbers[-1]:
         return (own + numbers[-2]) / 2, True
     raise ValueError(_refusal(column.name, f"is asked for a category between others, {test.category!r}"))
+
+
+def _number_of_place(test: Test) -> float:
+    """The threshold of an ordered column: of text a place, of numbers, which stand for themselves, a number."""
+    categories = test.column.categories
+    assert test.threshold is not None
+    if any(isinstance(category, str) for category in categories):
+        return test.threshold
+    numbers = [float(category) for category in categories]
+    if numbers != sorted(numbers):
+        raise ValueError(_refusal(test.column.name, "has numbers in an order of its own"))
+    return numbers[int(test.threshold)]
 
 
 def _refusal(name: str, reason: str) -> str:

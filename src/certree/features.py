@@ -9,11 +9,12 @@ An axis is a column of codes 0..size-1 with its tests. Ordered: "code <= b". Cat
     numeric, nothing missing   one ordered axis; a threshold halfway between neighbouring values
     numeric, some missing      two ordered axes: missing before all values, and after them
     boolean, two categories    one ordered axis of two codes
+    ordered categories         as numeric, by their places in the order; a threshold is the lower of two neighbours
     categorical                one categorical axis; missing is a category of its own
     categorical, some chosen   an ordered axis of two codes for each chosen category: it, and all the others
 
-At prediction a category that training did not see satisfies no "==" test, and a missing value where training saw none
-satisfies no test at all: both go right.
+At prediction a category that training did not see satisfies no test, and nor does a missing value where training saw
+none: both go right. Only what an order declares has its place in it, seen or not.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.table import Table, name_row, read_table
+from certree.table import Table, find_positions, name_row, read_table
 from certree.tree import Column, Test, Value, plain_value
 
 Array = NDArray[Any]
@@ -93,7 +94,7 @@ class Axis:
 
     def test(self, code: int, column: Column) -> ColumnTest:
         """The column test that is "code <= code" on an ordered axis, "code == code" on a categorical one."""
-        if column.kind != "numeric":
+        if column.kind in ("boolean", "categorical"):
             if self.view == "one category":
                 code = self.category
             elif column.kind == "boolean" and not column.has_missing:
@@ -104,12 +105,14 @@ class Axis:
         if self.view == "missing first":
             if code == 0:
                 return ColumnTest(self.column, missing_left=True)
-            return ColumnTest(self.column, threshold=self._threshold(code - 1), missing_left=True)
+            return ColumnTest(self.column, threshold=self._threshold(code - 1, column), missing_left=True)
         if code == len(self.below):
             return ColumnTest(self.column, missing_left=True, is_swapped=True)
-        return ColumnTest(self.column, threshold=self._threshold(code))
+        return ColumnTest(self.column, threshold=self._threshold(code, column))
 
-    def _threshold(self, index: int) -> float:
+    def _threshold(self, index: int, column: Column) -> float:
+        if column.kind == "ordered":
+            return float(self.below[index])  # a category that was seen, so that the test can name it
         # One alone: an axis may have tens of thousands, and a tree a handful.
         return separate(float(self.below[index]), float(self.above[index]))
 
@@ -172,8 +175,9 @@ def make_features(
     """Columns and axes of a table.
 
     `categorical_features` is "auto" (strings, booleans and what the frame calls categorical), a mask, or a sequence of
-    column numbers or names that are categorical besides. `thresholds` is "all", the largest number a numeric column
-    may have (these are then quantiles by `weights`), or for each column the very cuts that its tests may ask.
+    column numbers or names that are categorical besides, without an order even if the frame declares one.
+    `thresholds` is "all", the largest number a numeric column may have (these are then quantiles by `weights`), or for
+    each column the very cuts that its tests may ask.
     """
     table = read_table(X)
     if table.n_rows > LARGEST_INDEX or table.n_columns > LARGEST_INDEX:
@@ -187,12 +191,13 @@ def make_features(
     codes: list[Array] = []
     for index, values in enumerate(table.columns):
         own = thresholds if isinstance(thresholds, (str, int)) else thresholds[index]
-        if mask[index] or values.dtype != np.float64:
+        order = None if mask[index] else table.declared.get(table.names[index])
+        if order is None and (mask[index] or values.dtype != np.float64):
             column, new_axes, new_codes = _read_categories(index, table)
             if not isinstance(own, (str, int)):
                 new_axes, new_codes = _choose_categories(column, new_axes, new_codes, own)
         else:
-            column, new_axes, new_codes = _read_numbers(index, table, own, weights, binner)
+            column, new_axes, new_codes = _read_numbers(index, table, order, own, weights, binner)
         columns.append(column)
         axes += new_axes
         codes += new_codes
@@ -257,16 +262,23 @@ def separate(lower: float, upper: float) -> float:
 def _read_numbers(
     index: int,
     table: Table,
+    order: tuple[Any, ...] | None,
     thresholds: str | int | Sequence[Value | None],
     weights: Array | None,
     binner: Binner,
 ) -> tuple[Column, list[Axis], list[Array]]:
+    """Numbers, or ordered categories by their places in the order."""
     name, values = table.names[index], table.columns[index]
+    if order is not None:
+        values = _read_places(index, table, order)
     codes, distinct = binner(values)
     if len(distinct) and (np.isinf(distinct[0]) or np.isinf(distinct[-1])):
         raise _infinity(index, table)
     has_missing = bool(codes.min() < 0)
-    column = Column(name, "numeric", (), has_missing)
+    if order is None:
+        column = Column(name, "numeric", (), has_missing)
+    else:
+        column = Column(name, "ordered", tuple(map(plain_value, order)), has_missing)
     below, above = distinct[:-1], distinct[1:]
     cuts: Array | None = None
     if not isinstance(thresholds, (str, int)):
@@ -290,6 +302,16 @@ def _read_numbers(
     last_codes = np.where(codes < 0, np.int32(n_bins), codes)
     last = Axis(index, "missing last", n_bins + 1, below, above)
     return column, [first, last], [first_codes, last_codes]
+
+
+def _read_places(index: int, table: Table, order: tuple[Any, ...]) -> Array:
+    places = find_positions(table.columns[index], order)
+    if np.isinf(places).any():
+        row = int(np.argmax(np.isinf(places)))
+        value, name = plain_value(table.columns[index][row]), table.names[index]
+        categories = " < ".join(map(repr, map(plain_value, order)))
+        raise ValueError(f"column {name!r}, {name_row(row, table)}: {value!r} is none of its categories {categories}")
+    return places
 
 
 def _infinity(index: int, table: Table) -> ValueError:

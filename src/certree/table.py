@@ -7,6 +7,8 @@ rest of the package: a `Table` whose columns are read-only arrays of exactly thr
 - bool, nothing missing,
 - object, holding strings, numbers or booleans, missing values as None.
 
+A column that the source declares to be categories keeps its values; `declared` says so, and what their order is.
+
 It also says what a message calls a row (`name_row`): everywhere the same, and as its owner would look it up.
 
 It knows nothing of labels, tests or trees.
@@ -14,8 +16,8 @@ It knows nothing of labels, tests or trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +28,7 @@ Array = NDArray[Any]
 
 _NUMBER_TYPES = (int, float, np.integer, np.floating)
 _BOOLEAN_TYPES = (bool, np.bool_)
+_PLAIN_TYPES = (str, *_NUMBER_TYPES, *_BOOLEAN_TYPES)
 _MISSING_TYPE_NAMES = ("NoneType", "NAType", "NaTType")
 
 
@@ -79,12 +82,15 @@ class Table:
     """One name a column; x0, x1, ... where the source has none."""
     columns: tuple[Array, ...]
     is_categorical: tuple[bool, ...]
-    """Whether the source itself calls the column categorical (strings, pandas and polars categories)."""
+    """Whether the column is read as categories without an order: strings, and what the source declares as such."""
     n_rows: int
     has_names: bool
     """Whether the names come from the source."""
     row_names: RowNames | None = None
     """None where rows have no names besides their numbers."""
+    declared: Mapping[str, tuple[Any, ...] | None] = field(default_factory=dict)
+    """By name the columns that the source itself declares to be categories: those of an ordered column from the lowest
+    to the highest, None for a column without an order."""
 
     @property
     def n_columns(self) -> int:
@@ -110,6 +116,17 @@ class Table:
             columns=tuple(self.columns[place] for place in places),
             is_categorical=tuple(self.is_categorical[place] for place in places),
         )
+
+
+def find_positions(values: Array, order: Sequence[Any]) -> Array:
+    """float64; the place of each value in an order, NaN where it is missing, infinite where the order lacks it."""
+    places = {category: float(place) for place, category in enumerate(order)}
+    if values.dtype == np.float64:
+        distinct, codes = np.unique(values, return_inverse=True)
+        own = [np.nan if value != value else places.get(value, np.inf) for value in distinct.tolist()]
+        return np.array(own)[codes]
+    places[None] = np.nan
+    return np.fromiter((places.get(value, np.inf) for value in values.tolist()), np.float64, len(values))
 
 
 def first_text(values: Array) -> int:
@@ -182,11 +199,46 @@ def _read_frame(source: Any) -> Table | None:
     names = tuple(map(str, frame.columns))
     columns: list[Array] = []
     is_categorical: list[bool] = []
+    declared: dict[str, tuple[Any, ...] | None] = {}
     for name, series in zip(names, frame.iter_columns(), strict=True):
-        values, is_text = _read_column(series.to_numpy(), name)
+        is_declared = series.dtype in (nw.Categorical, nw.Enum)
+        if is_declared:
+            raw, declared[name] = _read_declared(series.to_native())
+        else:
+            raw = series.to_numpy()
+        values, is_text = _read_column(raw, name)
         columns.append(values)
-        is_categorical.append(is_text or series.dtype in (nw.Categorical, nw.Enum))
-    return Table(names, tuple(columns), tuple(is_categorical), n_rows, True, read_row_names(source))
+        is_categorical.append(declared[name] is None if is_declared else is_text)
+    return Table(names, tuple(columns), tuple(is_categorical), n_rows, True, read_row_names(source), declared)
+
+
+def _read_declared(series: Any) -> tuple[Array, tuple[Any, ...] | None]:
+    """The values of a column of declared categories, and its categories in order where it has an order.
+
+    That is where pandas or arrow say so. A polars Enum is ordered by definition; the categories of a polars
+    Categorical are not, or only by their first appearance, which nobody has chosen.
+    """
+    if hasattr(series, "cat") and hasattr(series.cat, "codes"):  # pandas
+        categories = [
+            category if isinstance(category, _PLAIN_TYPES) else str(category) for category in series.cat.categories
+        ]
+        # By code, because a missing value makes pandas change the type of the others: (0, 1] becomes (0.0, 1.0].
+        values = _objects([*categories, None])[series.cat.codes.to_numpy()]
+        return values, tuple(categories) if series.cat.ordered else None
+    if hasattr(series, "dtype") and not hasattr(series.dtype, "pyarrow_dtype"):  # polars
+        is_enum = type(series.dtype).__name__ == "Enum"
+        return series.to_numpy(), tuple(series.dtype.categories) if is_enum else None
+    arrow = series if hasattr(series, "unify_dictionaries") else series.array.__arrow_array__()
+    # As a list, because arrow's own arrays of numpy hold the last category where a value is missing.
+    order = arrow.unify_dictionaries().chunk(0).dictionary.to_pylist() if arrow.type.ordered else None
+    return _objects(arrow.to_pylist()), None if order is None else tuple(order)
+
+
+def _objects(values: Sequence[Any]) -> Array:
+    """An array of these very objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _read_column(values: Array, name: str) -> tuple[Array, bool]:
@@ -226,7 +278,7 @@ def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
             values[is_nan] = None
             present = set(map(type, values)) - {type(None)}
     for kind in present:
-        if not issubclass(kind, (str, *_NUMBER_TYPES, *_BOOLEAN_TYPES)):
+        if not issubclass(kind, _PLAIN_TYPES):
             raise TypeError(
                 f"column {name!r} holds a {kind.__name__}: argument must be a string or a real number, "
                 "a boolean or a missing value"

@@ -5,34 +5,38 @@ predict a raw table, explain every node in words, and travel through JSON and pi
 on, the engine or the estimator. A tree is never changed; its arrays are read-only.
 
 The conventions, everywhere: node 0 is the root, a child comes after its parent, *left* is where the test holds, and a
-lone leaf has depth 0. Four sorts of test:
+lone leaf has depth 0. Five sorts of test:
 
     age <= 25.5             a numeric column; missing values go right
     age <= 25.5 or missing  the same; missing values go left
+    size <= 'medium'        an ordered column; missing values as in a numeric one
     colour == 'red'         a categorical column; every other category, seen or not, and missing go right
     income is missing       any column
 
-A boolean column is a categorical one with the categories False and True; its tests read "married is true".
+A boolean column is a categorical one with the categories False and True; its tests read "married is true". The values
+of an ordered column are the places of its categories, 0 for the lowest: its thresholds are such places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.table import Table, first_text, name_row, read_table
+from certree.table import Table, find_positions, first_text, name_row, read_table
 
-Kind = Literal["numeric", "boolean", "categorical"]
+Kind = Literal["numeric", "boolean", "categorical", "ordered"]
 Value = str | int | float | bool
 """What a label or a category may be: plain data that JSON can carry."""
 Array = NDArray[Any]
 
 FORMAT = "certree.tree"
 VERSION = 1
+ORDERED_VERSION = 2
+"""Of trees with an ordered column, which version 1 does not know: an older release must refuse them."""
 
 
 def plain_value(value: Any) -> Value:
@@ -51,7 +55,8 @@ class Column:
     name: str
     kind: Kind = "numeric"
     categories: tuple[Value, ...] = ()
-    """The categories seen in training, in the order of their codes; empty for a numeric column."""
+    """The categories seen in training, in the order of their codes; all of an ordered column, from the lowest to the
+    highest; empty for a numeric column."""
     has_missing: bool = False
     """Whether training saw missing values here."""
 
@@ -60,6 +65,8 @@ class Column:
 
         `table` is where they come from: it knows what its rows are called.
         """
+        if self.kind == "ordered":
+            return find_positions(values, self.categories)
         if self.kind == "numeric" and values.dtype != np.float64:
             try:
                 values = values.astype(np.float64)
@@ -86,6 +93,13 @@ class Test:
     """Whether the test holds for a missing value."""
 
     @property
+    def bound(self) -> Value | None:
+        """What the test compares values of the column with: the threshold, or the category in its place."""
+        if self.threshold is None or self.column.kind != "ordered":
+            return self.threshold
+        return self.column.categories[int(self.threshold)]
+
+    @property
     def text(self) -> str:
         """The test in words."""
         return self.describe()
@@ -99,7 +113,9 @@ class Test:
         name = self.column.name
         if self.threshold is not None:
             relation = "<=" if holds else ">"
-            text = f"{name} {relation} {format_number(self.threshold, digits)}"
+            is_ordered = self.column.kind == "ordered"
+            bound = repr(self.bound) if is_ordered else format_number(self.threshold, digits)
+            text = f"{name} {relation} {bound}"
             # Only a column that had missing values is worth the words about where they go.
             return f"{text} or missing" if self.missing_left == holds and self.column.has_missing else text
         if self.category is None:
@@ -206,12 +222,18 @@ class Tree:
                 raise ValueError(f"tree: node {node} tests a column that the tree does not have")
             if category >= len(self.columns[column].categories):
                 raise ValueError(f"tree: node {node} tests a category that its column does not have")
+            if self.columns[column].kind == "ordered" and not self._has_place(node):
+                raise ValueError(f"tree: node {node} compares with a place that the order of its column does not have")
             for child in (left, right):
                 if not node < child < n_nodes:
                     raise ValueError(f"tree: node {node} has a child that does not come after it")
                 seen[child] += 1
         if seen[0] != 0 or any(count != 1 for count in seen[1:]):
             raise ValueError("tree: a node is not the child of exactly one other")
+
+    def _has_place(self, node: int) -> bool:
+        threshold = float(self.threshold[node])
+        return np.isnan(threshold) or threshold in range(len(self.columns[self.column[node]].categories))
 
     # The shape ------------------------------------------------------------------------------------------------------
 
@@ -332,7 +354,17 @@ class Tree:
                 raise ValueError("the columns are the tree's, but in another order")
         if table.n_columns != len(self.columns):
             raise ValueError(f"X has {table.n_columns} columns, but the tree has {len(self.columns)}")
-        return table
+        orders = {
+            name: column.categories
+            for name, column in zip(table.names, self.columns, strict=True)
+            if column.kind == "ordered"
+        }
+        if not orders and not table.declared:
+            return table
+        # An order is the tree's own, whatever the table says of it: a file says nothing.
+        own = zip(table.names, table.is_categorical, strict=True)
+        is_categorical = tuple(name not in orders and is_category for name, is_category in own)
+        return replace(table, is_categorical=is_categorical, declared=orders)
 
     # Plain data -----------------------------------------------------------------------------------------------------
 
@@ -369,15 +401,17 @@ class Tree:
             }
             for column in self.columns
         ]
-        return {"format": FORMAT, "version": VERSION, "columns": columns, "labels": list(self.labels), "nodes": nodes}
+        version = ORDERED_VERSION if any(column.kind == "ordered" for column in self.columns) else VERSION
+        return {"format": FORMAT, "version": version, "columns": columns, "labels": list(self.labels), "nodes": nodes}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tree:
         """The tree of `to_dict`."""
         if data.get("format") != FORMAT:
             raise ValueError(f"not a tree: format is {data.get('format')!r}, not {FORMAT!r}")
-        if data.get("version") != VERSION:
-            raise ValueError(f"a tree of version {data.get('version')!r}; this release reads version {VERSION}")
+        if data.get("version") not in (VERSION, ORDERED_VERSION):
+            known = f"versions {VERSION} and {ORDERED_VERSION}"
+            raise ValueError(f"a tree of version {data.get('version')!r}; this release reads {known}")
         nodes = data["nodes"]
 
         def read_matrix(name: str) -> Array | None:
