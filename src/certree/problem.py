@@ -32,6 +32,9 @@ TOLERANCE = 1e-12
 that are not negative, far below what anyone could mean. Relative to the limit and to nothing else: one heavy row, or
 one forbidding cost, must not loosen it."""
 
+NEGLIGIBLE = 1e-9
+"""Of `Problem.scale`: what rounding may leave open of a tree that is called optimal all the same."""
+
 LEAF_WEIGHT_BITS = 60
 
 
@@ -215,6 +218,12 @@ class Problem:
             key = key * axis.size + codes
             span *= axis.size
         return np.asarray(np.unique(key, return_inverse=True)[1])
+
+    def scale(self, objective: float) -> float:
+        """What an error in the objective of a tree is compared with: that objective, or what no test at all brings."""
+        assert self.costs is not None
+        lone = min(math.fsum(column.tolist()) for column in self.costs.T) / self.normaliser
+        return max(objective, lone + self.regularization)
 
     def group_costs(self) -> Array:
         """float64, groups of equal rows × labels; what each label costs all rows of a group."""

@@ -8,7 +8,8 @@ the least of R(t) + μ · spend(t) over all trees, and for every tree within the
     R(t) >= R(t) + μ · (spend(t) − budget) >= min over all trees of (R + μ · spend) − μ · budget:
 
 each solve gives a bound, whatever μ is, and a tree. This room looks for the price of the greatest bound, keeps the
-best tree within the budget, and promises that what it calls optimal has no better tree within the budget.
+best tree within the budget, and promises that what it calls optimal has no better tree within the budget. What rounding
+may hide is counted in every bound, and a tree that it leaves more than a negligible gap below is not called optimal.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ from numpy.typing import NDArray
 from certree.policy.front import Plan, grow, use_tree
 from certree.policy.gap import close_gap
 from certree.policy.log import read_costs
-from certree.problem import TOLERANCE, Problem
-from certree.solution import Solution, float_slack, make_certificate
+from certree.problem import NEGLIGIBLE, TOLERANCE, Problem
+from certree.solution import Solution, make_certificate, true_lower
 from certree.solver import PACKAGE_VERSION, Limits, SearchInterrupted, solve
 from certree.table import name_row
 from certree.tree import Tree, Value
 
 Array = NDArray[Any]
+
+EPSILON = float(np.finfo(float).eps)
+LARGEST_SUM = 1e300
 
 
 def read_spending(costs: Any, n_rows: int, actions: tuple[Value, ...]) -> Array:
@@ -55,6 +59,27 @@ class Candidate:
     objective: float
     """R: loss + λ · leaves."""
     spend: float
+
+    def at(self, price: float) -> float:
+        """R + price · spend."""
+        return self.objective + price * self.spend
+
+
+@dataclass(frozen=True)
+class PricedAnswer:
+    """The best tree of a price, or the best one found."""
+
+    tree: Tree
+    lower: float
+    """No tree has a lower R + price · spend, rounding and all."""
+    rounding: float
+    """How far fixed-point amounts may have moved it."""
+    status: str
+    statistics: dict[str, Any]
+
+    @property
+    def is_optimal(self) -> bool:
+        return self.status == "optimal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +108,45 @@ class Spending:
         """The budget, and what a sum of real costs may lose to rounding: three rows in ten are 0.3."""
         return min(budget, self.scale) * (1 + TOLERANCE)
 
-    def at_price(self, price: float) -> Problem:
-        """The problem whose objective is R + price · spend."""
-        assert self.problem.costs is not None
-        return replace(self.problem, costs=self.problem.costs + price * self.amounts, best_rewards=None)
+    @property
+    def largest_price(self) -> float:
+        """Above this, products with amounts are no longer numbers that can be added up."""
+        return LARGEST_SUM / (float(self.amounts.max(axis=1).sum()) or 1.0)
 
-    def of_spend_alone(self) -> Problem:
-        """The problem whose objective is the spend."""
+    def solve_at(self, price: float, known: float, limits: Limits, *, verbose: int = 0) -> PricedAnswer:
+        """The least R + price · spend; `known` is at least that, as that of a tree is."""
+        assert self.problem.costs is not None
+        return self._solve(self.problem, self.problem.costs, price, known, limits, verbose)
+
+    def solve_spend(self, known: float, limits: Limits, *, verbose: int = 0) -> PricedAnswer:
+        """The least spend, where it is at most `known`; else a tree, and a bound above `known`."""
         # Without a penalty something else has to limit the tree, and no tree is deeper than it has rows.
         depth = self.problem.n_rows - 1 if self.problem.max_depth is None else self.problem.max_depth
-        return replace(self.problem, costs=self.amounts, best_rewards=None, regularization=0.0, max_depth=depth)
+        alone = replace(self.problem, regularization=0.0, max_depth=depth)
+        return self._solve(alone, np.zeros_like(self.amounts), 1.0, known, limits, verbose)
+
+    def _solve(
+        self, problem: Problem, costs: Array, price: float, known: float, limits: Limits, verbose: int
+    ) -> PricedAnswer:
+        """The least of costs + price · spend + λ · leaves.
+
+        The engine sees what each action costs above the cheapest of its row. Where that alone leads above `known`, it
+        is cut down to twice the way there: no tree as good as the known one has such an action anywhere, so the optimum
+        stays what it is, and forbidding amounts do not coarsen the engine's fixed point.
+        """
+        cheapest = np.argmin(costs + price * self.amounts, axis=1)[:, None]
+        own, spent = (np.take_along_axis(amounts, cheapest, axis=1) for amounts in (costs, self.amounts))
+        excess = np.maximum(costs - own + price * (self.amounts - spent), 0.0)
+        floor = (math.fsum(own.ravel().tolist()) + price * math.fsum(spent.ravel().tolist())) / problem.normaliser
+        room = max(2 * (known - floor) * problem.normaliser, excess[excess > 0].min(initial=math.inf))
+        problem = replace(problem, costs=np.minimum(excess, room), best_rewards=None)
+        found = solve(problem, limits, verbose=verbose)
+        # Differences of amounts are rounded in proportion to the amounts, which for a tree below `known` add up to it.
+        rounded = 8 * EPSILON * (max(known, found.upper) + floor)
+        return PricedAnswer(
+            found.tree, floor + true_lower(problem, found) - rounded, found.rounding + rounded, found.status,
+            dict(found.statistics),
+        )  # fmt: skip
 
     def measure(self, tree: Tree) -> Candidate:
         """A tree with its own actions, judged by the raw rows."""
@@ -126,7 +180,7 @@ class Spending:
         groups = self.problem.equal_rows
         sums = [np.bincount(groups, column) for column in self.amounts.T]
         least = math.fsum(np.min(sums, axis=0).tolist()) / self.problem.normaliser
-        return least * (1 - float(np.finfo(float).eps) * (self.problem.n_rows + 8))
+        return least * (1 - EPSILON * (self.problem.n_rows + 8))
 
 
 class Clock:
@@ -152,27 +206,31 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
 
     `lower` is what no tree within the budget is below. The certificate states budget, spend and price: that of the
     best bound, so what a further unit of mean spend is worth at the margin. Status "approximate" is a gap that the
-    search of the trees within it did not close.
+    search of the trees within it did not close, or that rounding leaves open.
     """
     limits = limits or Limits()
     budget = float(budget)
     search = _PriceSearch(spending, budget, Clock(limits), verbose)
     search.run()
     best, lower, status = search.best, search.lower, search.status
+    negligible = NEGLIGIBLE * spending.problem.scale(best.objective)
     sets = 0
-    if best.objective - lower > search.slack and status == "optimal":
+    if best.objective - lower > search.rounding and status == "optimal":
         found = close_gap(
-            spending.problem, spending.amounts, search.price, search.limit, best.objective, search.slack, search.clock
-        )
+            spending.problem, spending.amounts, search.price, search.limit, best.objective, search.rounding,
+            search.clock,
+        )  # fmt: skip
         sets, status, lower = found.sets, found.status, max(lower, found.lower)
         if found.plan is not None:
-            candidate = spending.measure(grow(spending.problem, found.plan))
             # The search adds up in another order; the raw rows have the last word.
-            best = candidate if candidate.spend <= search.limit else best
-    if best.objective - lower <= search.slack:
+            best = search.offer(spending.measure(grow(spending.problem, found.plan)))
+    lower = min(max(lower, 0.0), best.objective)
+    # Of an optimum that was proved up to rounding, the rest is stated. Where more is open the bound says how much.
+    rounding = best.objective - lower
+    if rounding <= negligible:
         lower, status = best.objective, "optimal"
-    elif status == "optimal":
-        status = "approximate"
+    else:
+        rounding, status = 0.0, "approximate" if status == "optimal" else status
     if status == "interrupted":
         warnings.warn(
             f"interrupted: the best tree so far within the budget has objective {best.objective:.6g}, "
@@ -182,7 +240,7 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
         )
     statistics = search.statistics | {"prices": len(search.prices), "row_sets": sets}
     certificate = make_certificate(
-        spending.problem, best.tree, best.loss, best.objective, lower, status, search.slack,
+        spending.problem, best.tree, best.loss, best.objective, lower, status, rounding,
         statistics=statistics, limits=asdict(limits), version=PACKAGE_VERSION,
     )  # fmt: skip
     certificate["budget"] = {
@@ -190,7 +248,7 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
         "spend": best.spend,
         "price": search.price,
     }
-    return Solution(best.tree, best.loss, best.objective, lower, status, search.slack, statistics, certificate)
+    return Solution(best.tree, best.loss, best.objective, lower, status, rounding, statistics, certificate)
 
 
 class _PriceSearch:
@@ -206,7 +264,8 @@ class _PriceSearch:
         self.spending, self.budget, self.clock, self.verbose = spending, budget, clock, verbose
         self.limit = spending.limit(budget)
         self.lower, self.price = -math.inf, 0.0
-        self.rounding, self.slack = 0.0, 0.0
+        self.rounding = 0.0
+        """Of the solve at this price."""
         self.status = "optimal"
         self.prices: list[float] = []
         self.statistics: dict[str, Any] = {}
@@ -218,13 +277,13 @@ class _PriceSearch:
             self.lower = self.spending.problem.floor()
             return
         self._improve(frugal.tree, 0.0)
-        lavish = self._solve(0.0)
+        lavish, _ = self._solve(0.0)
         while self.status == "optimal" and lavish.spend > self.limit and frugal.objective > lavish.objective:
-            price = (frugal.objective - lavish.objective) / (lavish.spend - frugal.spend)
-            on_line = frugal.objective + price * frugal.spend
-            found = self._solve(price)
-            # Below the line by more than rounding, or else what was found is one of the two or ties with them.
-            if not found.objective + price * found.spend < on_line - 2 * self.rounding - 1e-15 * on_line:
+            price = price_between(frugal, lavish)
+            if price > self.spending.largest_price:
+                break
+            found, rounding = self._solve(price, frugal, lavish)
+            if not is_below(found, price, frugal, rounding):
                 break
             if found.spend <= self.limit:
                 frugal = found
@@ -238,12 +297,14 @@ class _PriceSearch:
             return found
         bound, ended = found.spend, ""
         if found.spend > self.spending.least_spend():
-            solution = self._answer(self.spending.of_spend_alone())
-            found = self.spending.measure(solution.tree)
-            bound, ended = (found.spend, "") if solution.is_optimal else (solution.lower, solution.status)
-        if found.spend <= self.limit:
-            self.rounding = self.slack = 0.0  # of a problem in other units
-            return found
+            answer = self._answer(self.spending.solve_spend(self.limit, self.clock.left(), verbose=self.verbose))
+            within = self.spending.measure(answer.tree)
+            if within.spend <= self.limit:
+                return within
+            # Nothing within the limit: what comes nearest is a search of its own, with room for larger spends.
+            answer = self._answer(self.spending.solve_spend(found.spend, self.clock.left(), verbose=self.verbose))
+            found = self.spending.measure(answer.tree)
+            bound, ended = (found.spend, "") if answer.is_optimal else (answer.lower, answer.status)
         if bound > self.limit:
             raise ValueError(
                 f"no tree within the limits meets budget={self.budget!r}: the smallest mean spend of any is "
@@ -254,36 +315,48 @@ class _PriceSearch:
             f"spend so far is {found.spend!r}, and none is below {bound!r}"
         )
 
-    def _solve(self, price: float) -> Candidate:
-        """The best tree of a price; the bound and the tree are taken into account."""
-        problem = self.spending.at_price(price)
-        solution = self._answer(problem)
+    def _solve(self, price: float, *others: Candidate) -> tuple[Candidate, float]:
+        """The best tree of a price and its rounding; the bound and the tree are taken into account."""
+        known = min(tree.at(price) for tree in (self.best, *others))
+        answer = self._answer(self.spending.solve_at(price, known, self.clock.left(), verbose=self.verbose))
         self.prices.append(price)
-        found = self.spending.measure(solution.tree)
-        margin = price * TOLERANCE * self.limit
-        self.slack = max(self.slack, solution.rounding + float_slack(problem, solution.upper) + margin)
-        if solution.lower - price * self.limit > self.lower:
-            self.lower, self.price = solution.lower - price * self.limit, price
-        self._offer(found)
-        self._improve(solution.tree, price)
-        return found
+        found = self.spending.measure(answer.tree)
+        lower = answer.lower - price * self.limit * (1 + 2 * EPSILON)
+        if lower > self.lower:
+            self.lower, self.price, self.rounding = lower, price, answer.rounding
+        self.offer(found)
+        self._improve(answer.tree, price)
+        return found, answer.rounding
 
-    def _answer(self, problem: Problem) -> Solution:
-        solution = solve(problem, self.clock.left(), verbose=self.verbose)
-        self.rounding = max(self.rounding, solution.rounding)
-        if not solution.is_optimal:
-            self.status = solution.status
-        for name, figure in solution.statistics.items():
+    def _answer(self, answer: PricedAnswer) -> PricedAnswer:
+        if not answer.is_optimal:
+            self.status = answer.status
+        for name, figure in answer.statistics.items():
             is_total = name in ("subproblems", "expansions", "probes", "engine_seconds")
             self.statistics[name] = figure + self.statistics.get(name, 0) if is_total else figure
-        return solution
+        return answer
 
     def _improve(self, tree: Tree, price: float) -> None:
         """Offers the best way to use a tree within the limit."""
         plan = self.spending.use(tree, price, self.limit, self.best.objective + price * self.limit)
         if plan is not None:
-            self._offer(self.spending.measure(grow(self.spending.problem, plan)))
+            self.offer(self.spending.measure(grow(self.spending.problem, plan)))
 
-    def _offer(self, candidate: Candidate) -> None:
+    def offer(self, candidate: Candidate) -> Candidate:
+        """Keeps a tree where it is within the limit and better than what there is; the best one so far."""
         if candidate.spend <= self.limit:
             self.best = min(self.best, candidate, key=lambda found: (found.objective, found.spend))
+        return self.best
+
+
+def price_between(frugal: Candidate, lavish: Candidate) -> float:
+    """The price at which two trees are equally good."""
+    return (frugal.objective - lavish.objective) / (lavish.spend - frugal.spend)
+
+
+def is_below(found: Candidate, price: float, end: Candidate, rounding: float) -> bool:
+    """Whether a tree lies below the line of this price through `end` by more than rounding.
+
+    Else what was found is one of the ends of the line, or ties with them.
+    """
+    return found.at(price) < end.at(price) * (1 - 1e-15) - 2 * rounding

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, overload
 
+import numpy as np
 from joblib import effective_n_jobs
 
 from certree.features import make_features
-from certree.policy.budget import Candidate, Spending, read_spending
+from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spending
 from certree.policy.log import read_arms, read_rewards
-from certree.problem import TOLERANCE, Problem, check_weights
-from certree.solver import Limits, bin_numeric, solve
+from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
+from certree.solver import Limits, bin_numeric
 from certree.table import read_table
 from certree.tree import Tree
 
@@ -50,11 +51,10 @@ class BudgetCurve(Sequence[BudgetPoint]):
 
     points: tuple[BudgetPoint, ...]
     is_complete: bool
-    """Whether all searches were carried to their end, so that no corner can be missing."""
+    """Whether all searches were carried to their end, so that no corner can be missing but such as lie above the curve
+    by no more than rounding, and whether rounding is negligible."""
     bounds: tuple[tuple[float, float], ...]
-    """Prices, and what no tree has a greater objective than, its spend at that price taken off."""
-    tolerance: float
-    """What rounding may add to a mean spend."""
+    """Prices, and what no tree has a greater objective than, its spend at that price taken off, rounding and all."""
 
     @overload
     def __getitem__(self, index: int) -> BudgetPoint: ...
@@ -72,12 +72,13 @@ class BudgetCurve(Sequence[BudgetPoint]):
     def at(self, budget: float) -> BudgetPoint:
         """The last corner that a budget pays for. A tree between corners may do better: `PolicyTree(budget=...)`."""
         self._check(budget)
-        return [point for point in self.points if point.spend <= budget + self.tolerance][-1]
+        return [point for point in self.points if point.spend <= budget * (1 + TOLERANCE)][-1]
 
     def bound(self, budget: float) -> float:
         """No tree that spends at most `budget` has a greater objective, whether the curve is complete or not."""
         self._check(budget)
-        return min(top + (price * budget if price > 0 else 0.0) for price, top in self.bounds)
+        limit = budget * (1 + TOLERANCE)
+        return min(top + (price * limit if price > 0 else 0.0) for price, top in self.bounds)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """The curve as plain rows, for a frame or a CSV file."""
@@ -90,7 +91,7 @@ class BudgetCurve(Sequence[BudgetPoint]):
     def _check(self, budget: float) -> None:
         least = self.points[0].spend
         # Written so that NaN fails.
-        if not budget >= least - self.tolerance:
+        if not budget >= least * (1 - TOLERANCE):
             raise ValueError(f"budget {budget!r} is below {least!r}, the smallest mean spend of any tree")
 
 
@@ -132,9 +133,13 @@ def budget_curve(
         min_samples_arm=min_samples_arm,
     )
     spending = Spending.make(problem, read_spending(costs, table.n_rows, actions), weights)
-    ceiling = math.fsum((amounts.max(axis=1) * weights).tolist()) / math.fsum(weights.tolist())
+    total = math.fsum(weights.tolist())
+    ceiling, size = (
+        math.fsum((largest * weights).tolist()) / total
+        for largest in (amounts.max(axis=1), np.abs(amounts).max(axis=1))
+    )
     limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
-    return _Walk(spending, limits, verbose).run(ceiling)
+    return _Walk(spending, limits, verbose).run(ceiling, size)
 
 
 class _Walk:
@@ -144,22 +149,29 @@ class _Walk:
         self.spending, self.limits, self.verbose = spending, limits, verbose
         self.found: list[tuple[Candidate, str]] = []
         self.lowers: list[tuple[float, float]] = []
-        self.rounding = 0.0
+        self.is_complete = True
 
-    def run(self, ceiling: float) -> BudgetCurve:
-        pairs = [(self._find_frugal(), self._solve(0.0))]
+    def run(self, ceiling: float, size: float) -> BudgetCurve:
+        """`ceiling` is the mean of every row's best reward, `size` that of its largest amount: rounding is relative to
+        it."""
+        frugal = self._find_frugal()
+        negligible = NEGLIGIBLE * self.spending.problem.scale(frugal.objective)
+        lavish, _ = self._solve(0.0, frugal)
+        pairs = [(frugal, lavish)]
         while pairs:
             frugal, lavish = pairs.pop()
-            if not (self._is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):
+            if not (_is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):
                 continue
-            price = _price(frugal, lavish)
-            on_line = frugal.objective + price * frugal.spend
-            middle = self._solve(price)
-            # Below the line by more than rounding, or else what was found is one of the ends or ties with them.
-            if middle.objective + price * middle.spend < on_line - 2 * self.rounding - 1e-15 * on_line:
+            price = price_between(frugal, lavish)
+            if price > self.spending.largest_price:
+                self.is_complete = False
+                continue
+            middle, rounding = self._solve(price, frugal, lavish)
+            self.is_complete &= rounding <= negligible
+            if is_below(middle, price, frugal, rounding):
                 pairs += [(frugal, middle), (middle, lavish)]
         corners = self._hull()
-        prices = [_price(one, two) for (one, _), (two, _) in pairwise(corners)]
+        prices = [price_between(one, two) for (one, _), (two, _) in pairwise(corners)]
         points = [
             BudgetPoint(
                 spend=corner.spend,
@@ -175,46 +187,47 @@ class _Walk:
         ]
         return BudgetCurve(
             points=tuple(points),
-            is_complete=all(status == "optimal" for _, status in self.found),
-            bounds=tuple((price, ceiling - lower) for price, lower in self.lowers),
-            tolerance=TOLERANCE * self.spending.scale,
+            is_complete=self.is_complete,
+            bounds=tuple((price, ceiling - lower + 8 * EPSILON * size) for price, lower in self.lowers),
         )
 
     def _find_frugal(self) -> Candidate:
         """A tree of the least spend."""
         leaf, status = self.spending.cheapest_leaf(), "optimal"
         if leaf.spend > self.spending.least_spend():
-            solution = solve(self.spending.of_spend_alone(), self.limits, verbose=self.verbose)
-            leaf, status = self.spending.measure(solution.tree), solution.status
-        self.found.append((leaf, status))
-        return leaf
+            answer = self.spending.solve_spend(leaf.spend, self.limits, verbose=self.verbose)
+            leaf, status = self.spending.measure(answer.tree), answer.status
+        return self._keep(leaf, status)
 
-    def _solve(self, price: float) -> Candidate:
-        solution = solve(self.spending.at_price(price), self.limits, verbose=self.verbose)
-        candidate = self.spending.measure(solution.tree)
-        self.found.append((candidate, solution.status))
-        self.lowers.append((price, solution.lower))
-        self.rounding = max(self.rounding, solution.rounding)
-        return candidate
+    def _solve(self, price: float, *known: Candidate) -> tuple[Candidate, float]:
+        """The best tree of a price, and its rounding."""
+        answer = self.spending.solve_at(price, min(tree.at(price) for tree in known), self.limits, verbose=self.verbose)
+        self.lowers.append((price, answer.lower))
+        return self._keep(self.spending.measure(answer.tree), answer.status), answer.rounding
 
-    def _is_less(self, spend: float, other: float) -> bool:
-        return spend < other * (1 - TOLERANCE)
+    def _keep(self, tree: Candidate, status: str) -> Candidate:
+        self.found.append((tree, status))
+        self.is_complete &= status == "optimal"
+        return tree
 
     def _hull(self) -> list[tuple[Candidate, str]]:
-        """The trees that are best at some price, by spend: R falls, and by less for every further unit of spend."""
+        """The trees that are best at some price, by spend: R falls, and by less for every further unit of spend.
+
+        What was found is measured by the raw rows, so the engine's rounding has no part in it.
+        """
         corners: list[tuple[Candidate, str]] = []
         for found, status in sorted(self.found, key=lambda pair: (pair[0].spend, pair[0].objective)):
-            least = corners[-1][0].objective if corners else math.inf
-            if corners and not found.objective < least * (1 - 1e-15) - 2 * self.rounding:
+            if corners and not found.objective < corners[-1][0].objective * (1 - 1e-15):
                 continue
-            if corners and not self._is_less(corners[-1][0].spend, found.spend):
+            if corners and not _is_less(corners[-1][0].spend, found.spend):
                 corners.pop()
-            while len(corners) > 1 and not _price(corners[-2][0], corners[-1][0]) > _price(corners[-1][0], found):
+            while len(corners) > 1 and not (
+                price_between(corners[-2][0], corners[-1][0]) > price_between(corners[-1][0], found)
+            ):
                 corners.pop()
             corners.append((found, status))
         return corners
 
 
-def _price(frugal: Candidate, lavish: Candidate) -> float:
-    """The price at which two trees are equally good."""
-    return (frugal.objective - lavish.objective) / (lavish.spend - frugal.spend)
+def _is_less(spend: float, other: float) -> bool:
+    return spend < other * (1 - TOLERANCE)

@@ -13,6 +13,11 @@ Priced costs are shifted so that each row has an action that costs nothing, henc
 neighbouring thresholds a < t < b of an ordered axis, best(left of t) >= best(left of a) and best(right of t) >=
 best(right of b), and whole intervals of root tests are passed over unseen. Minima of leaves and `max_leaves` are
 lifted for these bounds, which only lowers them, and kept by the trees that are found.
+
+Sums are floats, and sums over the tests of an axis are differences of sums, so an amount may be off by rounding in
+proportion to what all rows have. Amounts that no tree of interest holds are therefore cut down first: what one set
+of rows spends beyond twice the limit, costs beyond twice R*, or has as a priced cost beyond twice the cap. What
+rounding may still do is taken off the bound.
 """
 
 from __future__ import annotations
@@ -40,10 +45,12 @@ from certree.policy.front import (
     make_leaf,
 )
 from certree.problem import Problem
+from certree.solution import true_lower
 from certree.solver import Limits, solve
 
 Array = NDArray[Any]
 
+EPSILON = float(np.finfo(float).eps)
 MOST_WORK = 2_000_000_000
 """Amounts that a search may add up before it gives up: some ten seconds."""
 WORK_A_SET = 50_000
@@ -65,7 +72,7 @@ class Closing:
     plan: Plan | None
     """The best tree within the limit that beats the one known before; None where there is none."""
     lower: float
-    """No tree within the limit has a lower R than this or than what was found."""
+    """No tree within the limit has a lower R, rounding and all."""
     status: str
     """"optimal", or why the search ended before it had looked at all that may be better."""
     sets: int
@@ -91,13 +98,15 @@ def close_gap(
     problem: Problem, spends: Array, price: float, limit: float, known: float, slack: float, clock: Deadline
 ) -> Closing:
     """Every tree within the limit that beats a known one, of R = `known`, by more than `slack`."""
-    return _Search(problem, spends, price, clock).run(limit, known, slack)
+    return _Search(problem, spends, price, limit, known, clock).run(slack)
 
 
 class _Search:
     """Sets of rows are arrays of groups: rows that no test tells apart stay together."""
 
-    def __init__(self, problem: Problem, spends: Array, price: float, clock: Deadline) -> None:
+    def __init__(
+        self, problem: Problem, spends: Array, price: float, limit: float, known: float, clock: Deadline
+    ) -> None:
         assert problem.costs is not None
         groups, first = _number_groups(problem)
         n_groups, n_actions = len(first), len(problem.labels)
@@ -105,13 +114,26 @@ class _Search:
         def add_up(columns: Array) -> Array:
             return np.stack([np.bincount(groups, column, minlength=n_groups) for column in columns.T], axis=1)
 
-        self.problem, self.price, self.clock = problem, price, clock
+        def cut(amounts: Array, most: float) -> Array:
+            """What is above `most`, and at least the smallest amount there is, stays above it."""
+            least = float(amounts[amounts > 0].min(initial=math.inf))
+            return np.asarray(np.minimum(amounts, 2 * max(most, least)))
+
+        def worst_error(amounts: Array) -> float:
+            """What rounding may do to the sums of a tree's leaves."""
+            return 4 * EPSILON * n_groups * float(amounts.max(axis=1).sum())
+
+        self.problem, self.price, self.clock, self.known = problem, price, clock, known
         self.penalty, self.most_leaves = float(problem.regularization), problem.max_leaves
-        self.losses = add_up(problem.costs) / problem.normaliser
-        self.spends = add_up(spends) / problem.normaliser
-        priced = self.losses + price * self.spends
-        self.floor = float(priced.min(axis=1).sum())
-        self.priced = priced - priced.min(axis=1, keepdims=True)
+        self.losses = cut(add_up(problem.costs) / problem.normaliser, known)
+        self.spends = cut(add_up(spends) / problem.normaliser, limit)
+        self.limit = limit + worst_error(self.spends)
+        cheapest = np.argmin(self.losses + price * self.spends, axis=1)[:, None]
+        own, spent = (np.take_along_axis(amounts, cheapest, axis=1) for amounts in (self.losses, self.spends))
+        self.floor = math.fsum(own.ravel().tolist()) + price * math.fsum(spent.ravel().tolist())
+        excess = np.maximum(self.losses - own + price * (self.spends - spent), 0.0)
+        self.priced = cut(excess, known + price * self.limit - self.floor)
+        self.error = worst_error(self.losses) + price * worst_error(self.spends) + worst_error(self.priced)
         arms = np.empty((problem.n_rows, 0)) if problem.arms is None else np.eye(problem.n_arms)[problem.arms]
         self.counts = add_up(np.column_stack([np.ones(problem.n_rows), arms]))
         self.least = np.array([problem.min_samples_leaf, *[problem.min_samples_arm] * arms.shape[1]])
@@ -127,13 +149,17 @@ class _Search:
         self.bests: dict[tuple[bytes, int], float] = {}
         self.work = self.sets = 0
 
-    def run(self, limit: float, known: float, slack: float) -> Closing:
-        best, plan, lower = known, None, -math.inf
+    def run(self, slack: float) -> Closing:
+        best, plan, lower, limit = self.known, None, -math.inf, self.limit
         everything = np.arange(len(self.first))
 
         def cap() -> float:
             """What the priced cost must stay below to beat the best."""
             return best + self.price * limit - self.floor - slack
+
+        def close(lower: float, status: str) -> Closing:
+            # Every depth compares sums with what is left of a cap, and each may be off.
+            return Closing(plan, lower - slack - (depth + 2) * self.error, status, self.sets)
 
         def offer(front: Front) -> None:
             nonlocal best, plan
@@ -147,24 +173,25 @@ class _Search:
         try:
             if depth == 1:
                 offer(self._search(everything, depth, cap()))
-                return Closing(plan, best, "optimal", self.sets)
+                return close(best, "optimal")
             for root in sorted(self._find_roots(everything, depth, cap()), key=lambda root: root.best):
                 lower = root.best + self.floor - self.price * limit
                 if root.best >= cap():
                     break
                 offer(self._search_under(root, depth, cap()))
         except TooManyError:
-            return Closing(plan, min(best, lower), "time_limit" if self.clock.is_over else "approximate", self.sets)
+            return close(min(best, lower), "time_limit" if self.clock.is_over else "approximate")
         except KeyboardInterrupt:
-            return Closing(plan, min(best, lower), "interrupted", self.sets)
-        return Closing(plan, best, "optimal", self.sets)
+            return close(min(best, lower), "interrupted")
+        return close(best, "optimal")
 
     def _largest_depth(self, cap: float) -> int:
         """No tree below the cap is deeper: it would need more rows, or more leaves than are allowed or than pay."""
         depths = [len(self.first) - 1]
         depths += [] if self.problem.max_depth is None else [self.problem.max_depth]
         depths += [] if self.most_leaves is None else [self.most_leaves - 1]
-        depths += [int(cap / self.penalty) - 1] if self.penalty > 0 else []
+        # Written for a penalty so small that the quotient is no number.
+        depths += [int(min(cap / self.penalty, len(self.first))) - 1] if self.penalty > 0 else []
         return max(0, min(depths))
 
     # All trees below a cap ----------------------------------------------------------------------------------------
@@ -304,7 +331,7 @@ class _Search:
         solution = solve(lifted, self.clock.left())
         if solution.status == "interrupted":
             raise KeyboardInterrupt
-        return solution.lower - solution.rounding
+        return true_lower(lifted, solution)
 
     def _sum_sides(self, rows: Array, amounts: Array) -> tuple[Array, Array, Array]:
         """Axis, code and the amounts of the left side of every test that parts these rows."""

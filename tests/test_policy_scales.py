@@ -1,0 +1,108 @@
+"""Budgets and curves on amounts of very different size: limits are kept, bounds hold, and what is called optimal is.
+
+The oracle is enumeration in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from certree import PolicyTree, Problem, certify, policy
+from certree.policy import budget as budgets
+
+
+def enumerate_pairs(
+    X: Any, rewards: Any, weights: Any, spends: Any, **settings: Any
+) -> list[tuple[Fraction, Fraction]]:
+    """Mean spend and objective of every tree that no other one beats in both, exactly."""
+    problem = Problem.from_rewards(X, rewards, weights, **settings)
+    exact = [Fraction(weight) for weight in weights.tolist()]
+    total = sum(exact)
+    ceiling = sum(w * max(map(Fraction, row)) for w, row in zip(exact, rewards.tolist(), strict=True)) / total
+    pairs = certify.enumerate_spends(problem, spends * weights[:, None])
+    return [(spend, ceiling - cost) for spend, cost in pairs]
+
+
+def draw(seed: int, n_rows: int = 12) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    return rng, rng.integers(0, 4, (n_rows, 2)).astype(float), rng.normal(size=(n_rows, 3))
+
+
+@pytest.mark.parametrize("forbidding", [1e3, 1e9, 1e11, 1e13, 1e100])
+def test_one_forbidding_cost_does_not_loosen_the_budget(forbidding: float) -> None:
+    rng = np.random.default_rng(0)
+    X, rewards = rng.integers(0, 6, (200, 3)).astype(float), rng.normal([0, 1], size=(200, 2))
+    is_forbidden = rng.random(200) < 0.1
+    X[:, 0] = is_forbidden
+    spends = np.column_stack([np.zeros(200), np.where(is_forbidden, forbidding, 1.0)])
+    model = PolicyTree(2, budget=0.2).fit(X, rewards, costs=spends)
+    given = model.predict(X)
+    assert spends[np.arange(200), given].mean() == model.spend_ <= 0.2
+    assert model.value_ > rewards[:, 0].mean()
+    assert model.status_ == "optimal"
+    assert model.certificate_["rounding"] <= 1e-9
+    assert certify.check(model.certificate_, model.tree_, X, rewards=rewards, costs=spends).holds
+    loose = PolicyTree(2, budget=0.2000001).fit(X, rewards, costs=spends)
+    if loose.spend_ > 0.2 * (1 + 1e-12):
+        claim = loose.certificate_ | {"budget": loose.certificate_["budget"] | {"largest": 0.2}}
+        assert not certify.check(claim, loose.tree_, X, rewards=rewards, costs=spends).holds
+
+
+@pytest.mark.parametrize("forbidding", [1e6, 1e12, 1e18])
+@pytest.mark.parametrize("least", [0.0, 0.3])
+def test_the_optimum_beside_forbidding_costs_is_that_of_enumeration(forbidding: float, least: float) -> None:
+    for seed in range(6):
+        rng, X, rewards = draw(seed)
+        weights = rng.lognormal(size=12)
+        spends = rng.exponential(size=(12, 3)) + least
+        spends[:, 0] = least
+        spends[rng.random((12, 3)) < 0.2] = forbidding
+        spends[np.arange(12), rng.integers(0, 3, 12)] = least
+        pairs = enumerate_pairs(X, rewards, weights, spends, max_depth=2)
+        for budget in {float(pairs[0][0]), float(pairs[0][0]) + 0.2, float(pairs[len(pairs) // 2][0])}:
+            best = max(value for spend, value in pairs if spend <= Fraction(budget) * (1 + Fraction(1, 10**12)))
+            model = PolicyTree(2, budget=budget).fit(X, rewards, weights, costs=spends)
+            assert model.status_ == "optimal"
+            assert model.spend_ <= budget * (1 + 1e-12)
+            assert model.objective_ == pytest.approx(float(best), rel=0, abs=1e-9)
+            verdict = certify.check(
+                model.certificate_, model.tree_, X, None, weights, rewards=rewards, costs=spends, prove_bound=True
+            )
+            assert verdict.holds, verdict.failures
+
+
+def test_what_rounding_leaves_open_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, X, rewards = draw(0, 40)
+    settled = PolicyTree(2, budget=0.4).fit(X, rewards)
+    assert settled.status_ == "optimal"
+    assert settled.upper_bound_ == settled.objective_
+    monkeypatch.setattr(budgets, "NEGLIGIBLE", 0.0)
+    open_still = PolicyTree(2, budget=0.4).fit(X, rewards)
+    assert open_still.status_ == "approximate"
+    assert 0 < open_still.gap_ == open_still.upper_bound_ - open_still.objective_ < 1e-9
+    assert open_still.objective_ == settled.objective_
+
+
+@pytest.mark.parametrize("spread", [1e3, 1e15])
+def test_no_tree_is_above_the_curve_where_weights_differ(spread: float) -> None:
+    for seed in range(12):
+        rng, X, rewards = draw(seed)
+        weights = np.exp(rng.uniform(0, np.log(spread), 12))
+        spends = np.tile([0.0, 1.0, 2.0], (12, 1)) if seed % 2 else rng.exponential(size=(12, 3))
+        pairs = enumerate_pairs(X, rewards, weights, spends, max_depth=2, regularization=0.01)
+        curve = policy.budget_curve(X, rewards, weights, costs=spends, max_depth=2, regularization=0.01)
+        for spend, value in pairs:
+            if float(spend) >= curve[0].spend:
+                assert value <= Fraction(curve.bound(float(spend)))
+        assert Fraction(curve.bound(np.inf)) >= pairs[-1][1]
+        # The last corner is the best tree without a budget, whatever rounding did at other prices.
+        assert curve[-1].objective == pytest.approx(float(pairs[-1][1]), rel=1e-12, abs=1e-14)
+        assert curve.bound(np.inf) == pytest.approx(float(pairs[-1][1]), rel=1e-9, abs=1e-11)
+        for point in curve:
+            assert point.objective <= curve.bound(point.spend)
+            best = max(value for spend, value in pairs if spend <= Fraction(point.spend) * (1 + Fraction(1, 10**12)))
+            assert point.objective == pytest.approx(float(best), rel=0, abs=1e-9)
