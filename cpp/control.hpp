@@ -27,6 +27,13 @@ public:
           deadline_(Clock::now() + (half.of.deadline_ - Clock::now()) / 2),
           whole_(&half.of) {}
 
+    // Stops once it was asked so many times: what a test stops anywhere, it can stop there again.
+    struct Asked {
+        std::int64_t times;
+    };
+    Control(Asked asked, std::uint32_t switches)
+        : switches_(switches), has_deadline_(false), is_counted_(true), n_left_(asked.times) {}
+
     // Asked often: one relaxed load, and the clock where there is a deadline.
     bool should_stop() const {
         if (stop_.load(std::memory_order_relaxed) || (whole_ != nullptr && whole_->should_stop())) {
@@ -35,6 +42,10 @@ public:
         if (has_deadline_ && Clock::now() >= deadline_) {
             is_late_.store(true, std::memory_order_relaxed);
             stop_.store(true, std::memory_order_relaxed);
+            return true;
+        }
+        if (is_counted_ && n_left_.fetch_sub(1, std::memory_order_relaxed) <= 0) {
+            interrupt();
             return true;
         }
         return false;
@@ -48,6 +59,8 @@ private:
     bool has_deadline_;
     Clock::time_point deadline_;
     const Control* whole_ = nullptr;
+    bool is_counted_ = false;
+    mutable std::atomic<std::int64_t> n_left_{0};
     mutable std::atomic<bool> stop_{false};
     mutable std::atomic<bool> is_late_{false};
 };

@@ -16,6 +16,7 @@ struct Options {
     std::uint32_t switches = 0;
     int n_threads = 1;
     double seconds = 1e18;
+    std::int64_t n_asked = -1;  // after so many looks at the clock the search is stopped; -1: by the clock alone
     std::int64_t memory_bytes = 0;
     bool has_reference = false;
     double normaliser = 0.0;  // 0: the total weight
@@ -33,7 +34,8 @@ struct Run {
     Run(const Table& table, const Options& options)
         : constraints(options.constraints),
           limits{options.seconds, options.memory_bytes, options.n_threads, options.switches},
-          control(options.seconds, options.switches),
+          control(options.n_asked < 0 ? Control(options.seconds, options.switches)
+                                      : Control(Control::Asked{options.n_asked}, options.switches)),
           instance(prepare(
               table.input(options.regularization, options.normaliser > 0.0 ? options.normaliser : table.normaliser(),
                           options.has_reference),
