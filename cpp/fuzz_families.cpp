@@ -41,6 +41,17 @@ void add_axis(Random& random, Table& table, int n_rows, int size, bool is_catego
     }
 }
 
+// Some weight there must be.
+void give_weight(Table& table) {
+    if (table.normaliser() > 0.0) {
+        return;
+    }
+    table.weights[0] = 1.0;
+    for (int k = 0; k < table.n_labels && table.is_classification; ++k) {
+        table.costs[static_cast<std::size_t>(k)] = k == table.labels[0] ? 0.0 : 1.0;
+    }
+}
+
 // Labels, weights, costs and arms, once there are axes.
 void fill_rows(Random& random, const Shape& shape, Table& table) {
     table.n_rows = shape.n_rows;
@@ -61,10 +72,6 @@ void fill_rows(Random& random, const Shape& shape, Table& table) {
             table.arms.push_back(pick(random, 0, shape.n_arms - 1));
         }
     }
-    // Some weight there must be.
-    if (table.normaliser() <= 0.0) {
-        table.weights[0] = 1.0;
-    }
     for (int i = 0; i < shape.n_rows; ++i) {
         const auto row = static_cast<std::size_t>(i);
         for (int k = 0; k < shape.n_labels; ++k) {
@@ -73,6 +80,7 @@ void fill_rows(Random& random, const Shape& shape, Table& table) {
                                                           : draw_amount(random, shape.amounts));
         }
     }
+    give_weight(table);
 }
 
 // λ as a multiple of an eighth of a unit, so that it ties with whole amounts; or any share of the whole.
@@ -243,11 +251,12 @@ Problem draw_zeros(Random& random) {
         const auto first = table.costs.begin() + static_cast<std::ptrdiff_t>(row * n_labels);
         if (!table.is_classification) {
             std::fill_n(first, table.n_labels, value);
-        } else if (i > 0) {  // the first row keeps its weight
+        } else {
             table.weights[row] = 0.0;
             std::fill_n(first, table.n_labels, 0.0);
         }
     }
+    give_weight(table);
     limit_some(random, problem);
     return problem;
 }
