@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <condition_variable>
+#include <optional>
 #include <queue>
 
 #include "bounds.hpp"
@@ -97,6 +98,15 @@ struct Search::Frontier {
     std::vector<Seen> seen;
     std::size_t next_seen = 0;
 
+    // With a witness: the tests that split the rows as its part does, and the rows of their sides.
+    struct Watched {
+        std::int32_t axis;
+        std::int32_t test;
+        SetKey left;
+        SetKey right;
+    };
+    std::vector<Watched> watched;
+
     // A test can matter only below this.
     Amount cap(bool is_root) const {
         const std::size_t entry = is_root || outcome->value.size() == 1 ? outcome->value.size() - 1 : 1;
@@ -126,6 +136,7 @@ Search::Search(const Instance& instance, const Constraints& constraints, const L
       many_labels_(instance_, constraints_, stumps_, control,
                    spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
       cache_(cache_bytes(spare_bytes_, control)),
+      witness_(instance.reference.empty() ? limits.witness : nullptr),
       is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
       has_relaxation_(!is_two_labels_ && (instance.n_labels == 2 || constraints.max_leaves > 0) &&
                       !control.is_off(no_relaxation)),
@@ -141,6 +152,22 @@ std::size_t Search::width_at(int depth) const {
 
 bool Search::is_fast(int depth, const Local& local) const {
     return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && two_labels_.triples_pay(local));
+}
+
+// Bounds are heard one by one as they are made.
+void Search::hear(Claim by, const RowSet& set, int depth, Outcome& outcome) const {
+    if (witness_ != nullptr) {
+        outcome.lower = witness_->hear(by, set.key, depth, outcome.lower);
+        outcome.relaxed = witness_->hear(by, set.key, depth, outcome.relaxed);
+    }
+}
+
+// And an answer when it is given, by whatever gave it.
+void Search::hear_answer(Claim by, const RowSet& set, int depth, Amount budget, const Outcome& outcome,
+                         bool is_root) const {
+    if (witness_ != nullptr && !control_.should_stop()) {
+        witness_->hear_answer(by, set.key, depth, budget, outcome, is_root);
+    }
 }
 
 NodePtr Search::tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const {
@@ -166,10 +193,12 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
     const Amount split = control_.is_off(no_leaf_bound) ? penalty : bounds::split(penalty);
     outcome.lower = std::min(leaf, split);
     outcome.relaxed = std::min(leaf, is_bounded_ ? split : penalty);
+    hear(Claim::split, set, depth, outcome);
     // A set that misses a minimum misses it in all its parts.
     const bool is_too_small = leaf == unreachable || (set.count > 0 && set.count < 2 * constraints_.min_samples_leaf);
     if (depth == 0 || set.rows.size() < 2 || (leaf <= split && !control_.is_off(no_leaf_bound)) || is_too_small) {
         outcome.lower = leaf;
+        hear(Claim::leaf, set, depth, outcome);
         return outcome;
     }
     if (!instance_.reference.empty()) {
@@ -188,11 +217,13 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
         if (auto known = cache_.find(set.key, depth)) {
             outcome.lower = std::max(outcome.lower, known->lower);
             outcome.relaxed = std::max(outcome.relaxed, known->relaxed);
+            hear(Claim::cache, set, depth, outcome);
             if (known->lower >= budget || known->budget >= budget) {
                 statistics_.cache_hits.fetch_add(1, std::memory_order_relaxed);
                 outcome.value = std::move(known->value);
                 outcome.tree = std::move(known->tree);
                 outcome.closed = known->closed;
+                hear_answer(Claim::cache, set, depth, budget, outcome, is_root);
                 return outcome;
             }
         }
@@ -200,9 +231,12 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
     const Local local(instance_, set);
     if (local.n_tests == 0) {
         outcome.lower = leaf;
+        hear(Claim::leaf, set, depth, outcome);
         return outcome;
     }
+    Claim claim = Claim::expansion;
     const auto remember = [&] {
+        hear_answer(claim, set, depth, budget, outcome, is_root);
         if (is_remembered && !control_.should_stop()) {
             cache_.store(set.key, depth,
                          {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
@@ -219,12 +253,16 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
             outcome.tree[0] = answer.tree;
             outcome.closed = {depth, answer.axis, answer.code};
         }
+        claim = depth == 3 ? Claim::triple_form : depth == 2 ? Claim::pair_form : Claim::stump_form;
+        hear(claim, set, depth, outcome);
     } else {
         if (has_relaxation_ && instance_.n_labels == 2 && !is_root && is_fast(depth, local)) {
             const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget);
             outcome.relaxed = std::max(outcome.relaxed, answer.lower);
             outcome.lower = std::max(outcome.lower, answer.lower);
+            hear(Claim::relaxed_form, set, depth, outcome);
             if (outcome.lower >= std::min(budget, leaf)) {
+                hear_answer(Claim::relaxed_form, set, depth, budget, outcome, is_root);
                 return outcome;
             }
             // A best tree without the limits that keeps them is the best.
@@ -234,6 +272,8 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
                 if (!control_.should_stop() && keeps_limits(instance_, constraints_, tree, set)) {
                     outcome.value[0] = outcome.lower = answer.value;
                     outcome.tree[0] = tree;
+                    claim = Claim::kept_form;
+                    hear(claim, set, depth, outcome);
                     remember();
                     return outcome;
                 }
@@ -244,9 +284,13 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
             if (is_bounded_) {
                 outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
             }
+            claim = Claim::stumps;
+            hear(claim, set, depth, outcome);
         } else if (depth == 2 && !control_.is_off(no_coarse) && many_labels_.fits(local)) {
             statistics_.pairs.fetch_add(1, std::memory_order_relaxed);
             many_labels_.solve(set, local, budget, is_root ? std::max(1, limits_.n_threads) : 1, outcome);
+            claim = Claim::many_labels;
+            hear(claim, set, depth, outcome);
         } else {
             Amount shallower = penalty;
             if (!control_.is_off(no_deepening)) {
@@ -262,10 +306,33 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
                 }
             }
             expand(set, local, depth, budget, is_root, shallower, outcome);
+            hear(claim, set, depth, outcome);
         }
     }
     remember();
     return outcome;
+}
+
+void Search::watch(const RowSet& set, const Local& local, int depth, Frontier& frontier) const {
+    const Witness::Part* part = witness_->find(set.key, depth);
+    if (part == nullptr || part->leaves < 2) {
+        return;
+    }
+    for (std::size_t a = 0; a < local.axes.size(); ++a) {
+        for (std::int32_t test = 0; test < local.axes[a].n_tests; ++test) {
+            const Split split = split_rows(instance_, set, local.axes[a], test);
+            if (split.left.key == part->side[0] || split.left.key == part->side[1]) {
+                frontier.watched.push_back({static_cast<std::int32_t>(a), test, split.left.key, split.right.key});
+                if (!control_.is_off(no_interval)) {
+                    for (const auto& [side, other] :
+                         {std::pair{&split.left, &split.right}, {&split.right, &split.left}}) {
+                        const Amount bound = bounds::subset(frontier.shallower, other->worst);
+                        witness_->hear(Claim::shallower, side->key, depth - 1, bound);
+                    }
+                }
+            }
+        }
+    }
 }
 
 // Looks at root tests until none can beat what is known. Work is shared between threads at the root only.
@@ -307,6 +374,9 @@ void Search::expand(const RowSet& set, const Local& local, int depth, Amount bud
         }
         frontier.mass.push_back(std::move(mass));
     }
+    if (witness_ != nullptr) {
+        watch(set, local, depth, frontier);
+    }
     share_work(is_root ? limits_.n_threads : 1, [&](int) {
         try {
             probe_intervals(set, local, depth, is_root, frontier);
@@ -337,6 +407,15 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
     const bool has_intervals = !control_.is_off(no_interval);
     const bool has_similarity = !control_.is_off(no_similarity);
 
+    const auto heard = [&](Claim by, std::int32_t axis, std::int32_t test, Sides sides) {
+        for (const Frontier::Watched& watched : frontier.watched) {
+            if (watched.axis == axis && watched.test == test) {
+                sides.left = witness_->hear(by, watched.left, depth - 1, sides.left);
+                sides.right = witness_->hear(by, watched.right, depth - 1, sides.right);
+            }
+        }
+        return sides;
+    };
     const auto sides_at = [&](const Interval& interval, std::int32_t test) -> Sides {
         if (!has_intervals) {
             return {penalty, penalty};
@@ -351,7 +430,8 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
             const Amount above = mass[static_cast<std::size_t>(interval.above_at)];
             sides = bounds::interval(interval.below, interval.above, here - below, above - here);
         }
-        return {std::max(sides.left, penalty), std::max(sides.right, penalty)};
+        return heard(Claim::interval, interval.axis, test,
+                     {std::max(sides.left, penalty), std::max(sides.right, penalty)});
     };
     // Drops the ends that cannot beat the cap; false where nothing is left.
     const auto narrow = [&](Interval& interval, Amount cap) {
@@ -425,7 +505,9 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
         }
         frontier.in_flight.push_back(interval.bound);
         if (is_root) {
-            raise_lower(std::min(frontier.lower(true), beyond_));
+            const Amount lower = std::min(frontier.lower(true), beyond_);
+            raise_lower(witness_ == nullptr ? lower
+                                            : witness_->hear(Claim::frontier, set.key, instance_.n_rows, lower));
         }
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(interval.axis)];
         const std::int32_t test = interval.low + (interval.high - interval.low) / 2;
@@ -434,6 +516,7 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
         if (is_two_labels_ && !control_.is_off(no_leaf_bound)) {
             sides.left = std::max(sides.left, std::min(two_labels_.leaf_value(split.left), bounds::split(penalty)));
             sides.right = std::max(sides.right, std::min(two_labels_.leaf_value(split.right), bounds::split(penalty)));
+            sides = heard(Claim::side_leaf, interval.axis, test, sides);
         }
         std::vector<std::uint64_t> left_bits;
         std::vector<std::uint64_t> right_bits;
@@ -443,6 +526,7 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
             const Sides before = sides;
             sides.left = similar_lower(left_bits, sides.left);
             sides.right = similar_lower(right_bits, sides.right);
+            sides = heard(Claim::similarity, interval.axis, test, sides);
             if (before.left + before.right < cap && sides.left + sides.right >= cap) {
                 statistics_.similar.fetch_add(1, std::memory_order_relaxed);
             }
@@ -464,9 +548,16 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
                 spare =
                     (mass[static_cast<std::size_t>(interval.high)] - mass[static_cast<std::size_t>(interval.low)]) / 2;
             }
+            const auto hear_budget = [&](const RowSet& side, Amount budget) {
+                if (witness_ != nullptr) {
+                    witness_->hear_budget(set.key, depth, cap, side.key, budget);
+                }
+            };
+            hear_budget(first, cap - second_lower + spare);
             const Outcome a = solve(first, depth - 1, cap - second_lower + spare, false);
             first_lower = std::max(first_lower, a.relaxed);
             if (std::max(a.lower, first_lower) + second_lower < cap) {
+                hear_budget(second, cap - std::max(a.lower, first_lower) + spare);
                 const Outcome b = solve(second, depth - 1, cap - std::max(a.lower, first_lower) + spare, false);
                 second_lower = std::max(second_lower, b.relaxed);
                 const std::int32_t code = local.test_code[static_cast<std::size_t>(axis.first_test + test)];
@@ -586,7 +677,15 @@ Amount Search::relax_limits(const RowSet& root) {
         if (!is_first) {
             priced.penalty = (few.cost - many.cost) / (many.leaves - few.leaves);
         }
-        Search search(priced, relaxed, limits_, half);
+        // The witness keeps the lifted limits too, and costs what it costs at this price.
+        std::optional<Witness> witness;
+        Limits limits = limits_;
+        if (witness_ != nullptr) {
+            witness.emplace(priced, witness_->tree());
+            witness->lie = witness_->lie;
+            limits.witness = &*witness;
+        }
+        Search search(priced, relaxed, limits, half);
         const Result answer = search.run();
         statistics_.subproblems += search.statistics_.subproblems;
         lower = std::max(lower, bounds::priced(answer.lower, priced.penalty - instance_.penalty, most_leaves));
@@ -618,6 +717,9 @@ Result Search::run() {
     }
     Amount known_lower = std::min(best_value_, bounds::split(penalty));
     bool is_done = most_depth == 0;
+    const auto heard = [&](Claim by, Amount lower) {
+        return witness_ == nullptr ? lower : witness_->hear(by, root.key, most_depth, lower);
+    };
 
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
     const bool is_quick = most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= few_tests);
@@ -627,6 +729,7 @@ Result Search::run() {
     }
     if (!is_done && has_memory && has_relaxation_) {
         known_lower = std::max(known_lower, relax_limits(root));
+        known_lower = heard(Claim::price, known_lower);
         raise_lower(known_lower);
         is_done = known_lower >= best_value_;
     }
@@ -646,7 +749,7 @@ Result Search::run() {
         }
         const bool was_stopped = control_.should_stop();
         const Amount within = was_stopped ? std::min(outcome.lower, best_value_) : best_value_;
-        known_lower = std::max(known_lower, std::min(within, beyond_));
+        known_lower = heard(Claim::deeper, std::max(known_lower, std::min(within, beyond_)));
         raise_lower(known_lower);
         is_done = known_lower >= best_value_;
     }
@@ -656,6 +759,7 @@ Result Search::run() {
     result.leaves = judged.leaves;
     const Amount value = judged.cost + times(judged.leaves, penalty);
     result.lower = std::min(value, is_done || known_lower >= value ? value : known_lower);
+    result.lower = heard(Claim::result, result.lower);
     if (!is_done && known_lower < value) {
         result.status = !has_memory          ? Status::memory_limit
                         : control_.is_late() ? Status::time_limit

@@ -11,6 +11,7 @@
 #include "many_labels.hpp"
 #include "stumps.hpp"
 #include "two_labels.hpp"
+#include "witness.hpp"
 
 namespace certree {
 
@@ -19,6 +20,7 @@ struct Limits {
     std::int64_t memory_bytes = 0;  // 0: no limit
     int n_threads = 1;
     std::uint32_t switches = 0;
+    const Witness* witness = nullptr;  // for tests: a tree that no claim of the search may rule out
 };
 
 struct Statistics {
@@ -66,6 +68,9 @@ private:
     void probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier);
     void combine(const RowSet& left, const RowSet& right, const Outcome& l, const Outcome& r, std::int32_t axis,
                  std::int32_t code, Frontier& frontier, bool is_root);
+    void hear(Claim by, const RowSet& set, int depth, Outcome& outcome) const;
+    void hear_answer(Claim by, const RowSet& set, int depth, Amount budget, const Outcome& outcome, bool is_root) const;
+    void watch(const RowSet& set, const Local& local, int depth, Frontier& frontier) const;
     NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
     bool is_fast(int depth, const Local& local) const;
     std::size_t width_at(int depth) const;
@@ -82,9 +87,10 @@ private:
     TwoLabels two_labels_;
     ManyLabels many_labels_;
     Cache cache_;
-    bool is_two_labels_;   // and nothing but depth and λ to keep to
-    bool has_relaxation_;  // limits on leaves whose lifting gives cheap bounds
-    bool is_bounded_;      // Monotone, Difference and Interval hold as they stand
+    const Witness* witness_;  // null but in tests, and where guesses make no claims
+    bool is_two_labels_;      // and nothing but depth and λ to keep to
+    bool has_relaxation_;     // limits on leaves whose lifting gives cheap bounds
+    bool is_bounded_;         // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;
     NodePtr best_tree_;
     Amount best_value_ = unreachable;

@@ -20,6 +20,7 @@ struct Options {
     std::int64_t memory_bytes = 0;
     bool has_reference = false;
     double normaliser = 0.0;  // 0: the total weight
+    const Witness* witness = nullptr;
 };
 
 // A search and all that it refers to.
@@ -33,7 +34,7 @@ struct Run {
 
     Run(const Table& table, const Options& options)
         : constraints(options.constraints),
-          limits{options.seconds, options.memory_bytes, options.n_threads, options.switches},
+          limits{options.seconds, options.memory_bytes, options.n_threads, options.switches, options.witness},
           control(options.n_asked < 0 ? Control(options.seconds, options.switches)
                                       : Control(Control::Asked{options.n_asked}, options.switches)),
           instance(prepare(
