@@ -207,7 +207,9 @@ class TestFit:
             # The bar is drawn once before the search; what follows comes from inside it.
             seen = b""
             while seen.count(b"\r") < 3:
-                seen += process.stderr.read(1)
+                letter = process.stderr.read(1)
+                assert letter, seen
+                seen += letter
             process.send_signal(signal.SIGINT)
             output, errors = process.communicate(timeout=60)
         assert process.returncode == 3, errors
