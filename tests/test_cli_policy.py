@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import certree
+import certree.cli.program
 from certree import PolicyTree, cli
 from certree.datasets import make_policy
 

@@ -168,7 +168,9 @@ def test_one_version_everywhere() -> None:
 def test_public_names_exist() -> None:
     for name in certree.__all__:
         assert getattr(certree, name) is not None
-    assert sorted(set(certree.__all__)) == sorted(certree.__all__)
+    assert sorted(set(certree.__all__)) == sorted(certree.__all__) == dir(certree)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        certree.nonsense  # noqa: B018
 
 
 def test_the_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import certree
+import certree.cli.program
 from certree import certify, cli, study
 from certree.datasets import load_lalonde
 from certree.policy import Estimate, MatchingEffects

@@ -1,18 +1,26 @@
 """certree: certified optimal sparse decision trees for weighted data."""
 
-from certree import certify, datasets, policy, study, weights
-from certree.estimators import SparseTreeClassifier
-from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
-from certree.guesses import guess_depth, guess_thresholds
-from certree.path import regularization_path
-from certree.plot import plot_budget_curve, plot_tree
-from certree.policy import PolicyTree
-from certree.problem import Problem
-from certree.solution import Solution
-from certree.solver import PACKAGE_VERSION, Limits, solve
-from certree.tree import Tree
+from __future__ import annotations
 
-__version__ = PACKAGE_VERSION
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from certree import certify, datasets, policy, study, weights
+    from certree.estimators import SparseTreeClassifier
+    from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
+    from certree.guesses import guess_depth, guess_thresholds
+    from certree.path import regularization_path
+    from certree.plot import plot_budget_curve, plot_tree
+    from certree.policy import PolicyTree
+    from certree.problem import Problem
+    from certree.solution import Solution
+    from certree.solver import Limits, solve
+    from certree.tree import Tree
+
+__version__ = version("certree")
 
 __all__ = [
     "Limits",
@@ -40,3 +48,35 @@ __all__ = [
     "to_sklearn",
     "weights",
 ]
+
+_ROOMS = {
+    "estimators": ("SparseTreeClassifier",),
+    "export": ("export_dot", "export_json", "export_latex", "export_text", "load", "to_sklearn"),
+    "guesses": ("guess_depth", "guess_thresholds"),
+    "path": ("regularization_path",),
+    "plot": ("plot_budget_curve", "plot_tree"),
+    "policy": ("PolicyTree",),
+    "problem": ("Problem",),
+    "solution": ("Solution",),
+    "solver": ("Limits", "solve"),
+    "tree": ("Tree",),
+}
+"""Where the names of `__all__` that are not rooms themselves come from."""
+
+
+def __getattr__(name: str) -> Any:
+    """Rooms and names are imported when they are first asked for.
+
+    To import all of them takes long enough to press Ctrl-C, and the command line has a say in what that means.
+    """
+    for room, names in _ROOMS.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+            return value
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

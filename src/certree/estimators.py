@@ -36,7 +36,7 @@ from certree.guesses import (
 )
 from certree.problem import Problem, check_weights
 from certree.solution import Solution, carry_over
-from certree.solver import Limits, bin_numeric, solve
+from certree.solver import Limits, bin_numeric, describe_best, search, warn_interrupted
 from certree.table import Table, read_table
 from certree.tree import Tree
 from certree.weights import Weighing, weigh_by_duplication, weigh_by_sampling
@@ -247,6 +247,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             "guarantees": {**solution.certificate.get("guarantees", {}), **guarantees},
         }
         self.fit_seconds_ = time.perf_counter() - started
+        if self.status_ == "interrupted":
+            warn_interrupted(describe_best(solution))
         return self
 
     def predict(self, X: Any) -> Array:
@@ -339,7 +341,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         weighing = self._weigh(problem)
         target = problem if weighing is None else weighing.problem
         costs = None if predicted is None else charge_reference(target, predicted)
-        found = solve(target, limits, verbose=self.verbose, reference_costs=costs)
+        found = search(target, limits, verbose=self.verbose, reference_costs=costs)
         if weighing is None:
             return found
         return carry_over(

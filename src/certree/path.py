@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 from certree.features import make_features
 from certree.problem import Problem
 from certree.solution import Solution
-from certree.solver import Limits, bin_numeric, solve
+from certree.solver import Limits, bin_numeric, search, warn_interrupted
 from certree.tree import Tree
 
 
@@ -44,7 +44,7 @@ class RegularizationPath(Sequence[PathPoint]):
 
     points: tuple[PathPoint, ...]
     is_complete: bool
-    """Whether the searches between the points were all carried to their end, so that no point can be missing."""
+    """Whether all searches, and the walk itself, were carried to their end, so that no point can be missing."""
 
     @overload
     def __getitem__(self, index: int) -> PathPoint: ...
@@ -104,8 +104,9 @@ def regularization_path(
 ) -> RegularizationPath:
     """All optimal trees of a weighted table, over every λ from 0 to infinity.
 
-    The limits hold for each solve; a point whose solve they ended says so in its status. `n_jobs` counts threads as
-    in scikit-learn (None is one, -1 all); `n_threads` gives their number outright and may stand in its place.
+    The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
+    and the path then holds what was found so far. `n_jobs` counts threads as in scikit-learn (None is one, -1 all);
+    `n_threads` gives their number outright and may stand in its place.
     """
     if n_jobs is not None and n_threads is not None:
         raise ValueError("give n_jobs or n_threads, not both")
@@ -126,13 +127,16 @@ def regularization_path(
 
 def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int = 0) -> RegularizationPath:
     """The front of a problem; its own λ does not matter."""
-
     is_complete = True
+    found: list[Solution] = []
 
     def answer(target: Problem) -> Solution:
         nonlocal is_complete
-        solution = solve(target, limits, verbose=verbose)
+        solution = search(target, limits, verbose=verbose)
         is_complete = is_complete and solution.is_optimal
+        if solution.status == "interrupted":
+            found.append(solution)
+            raise KeyboardInterrupt
         return solution
 
     def explore(small: Solution, large: Solution) -> None:
@@ -151,10 +155,15 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
         explore(middle, large)
 
     lone_leaf = answer(replace(problem, regularization=0.0, max_depth=0))
-    # At λ = 0 leaves cost nothing, so this tree may carry idle ones; the hull prefers a smaller tree of its loss.
-    end = answer(problem.with_regularization(0.0))
-    found = [lone_leaf, end]
-    explore(lone_leaf, end)
+    found.append(lone_leaf)
+    try:
+        # At λ = 0 leaves cost nothing, so this tree may carry idle ones; the hull prefers a smaller tree of its loss.
+        end = answer(problem.with_regularization(0.0))
+        found.append(end)
+        explore(lone_leaf, end)
+    except KeyboardInterrupt:
+        is_complete = False
+        warn_interrupted("the path holds the trees found so far, and others may be missing")
     corners = _hull(found)
     slopes = [_slope(small, large) for small, large in pairwise(corners)]
     points = [

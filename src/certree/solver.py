@@ -2,6 +2,10 @@
 
 The only room that imports the native module. It promises that what comes back is plain Python (no C++ object survives
 the call), that a limit or Ctrl-C is a status and not an exception, and that a second Ctrl-C is an exception after all.
+
+Ctrl-C is meant for the whole of what was asked. A room that runs several searches ends with what it has found, whether
+one of them comes back with the status "interrupted" or KeyboardInterrupt is raised between two of them; where that is
+no answer, it raises KeyboardInterrupt. Either way nothing needs to be remembered, and the next Ctrl-C aborts.
 """
 
 from __future__ import annotations
@@ -53,7 +57,12 @@ class Limits:
 
 
 class SearchInterrupted(UserWarning):
-    """Ctrl-C ended a search early; the answer is the best tree so far."""
+    """Ctrl-C ended the work early; the answer is what was found so far."""
+
+
+def warn_interrupted(what_there_is: str) -> None:
+    """Say what there is of an answer that Ctrl-C cut short."""
+    warnings.warn(f"interrupted: {what_there_is}", SearchInterrupted, stacklevel=3)
 
 
 def bin_numeric(values: Array) -> tuple[Array, Array]:
@@ -75,6 +84,25 @@ def solve(
     `reference_costs` (one a row: what a reference model's prediction costs there) turns lower-bound guesses on.
     `switched_off` names entries of SWITCHES; it exists for tests.
     """
+    solution = search(problem, limits, verbose=verbose, reference_costs=reference_costs, switched_off=switched_off)
+    if solution.status == "interrupted":
+        warn_interrupted(describe_best(solution))
+    return solution
+
+
+def describe_best(solution: Solution) -> str:
+    return f"the best tree so far has objective {solution.upper:.6g}, and no tree is below {solution.lower:.6g}"
+
+
+def search(
+    problem: Problem,
+    limits: Limits | None = None,
+    *,
+    verbose: int = 0,
+    reference_costs: Array | None = None,
+    switched_off: Iterable[str] = (),
+) -> Solution:
+    """`solve` without a warning, for rooms that have words of their own for an interrupted answer."""
     limits = limits or Limits()
     if not problem.has_room_to_split:
         return _answer_lone_leaf(problem, limits)
@@ -124,13 +152,6 @@ def solve(
     if account is not None:
         stated = {"reference": account.state(found["lower"], is_finished=solution.status == "guessed")}
         solution = replace(solution, certificate={**solution.certificate, "guarantees": stated})
-    if solution.status == "interrupted":
-        warnings.warn(
-            f"interrupted: the best tree so far has objective {solution.upper:.6g}, "
-            f"and no tree is below {solution.lower:.6g}",
-            SearchInterrupted,
-            stacklevel=2,
-        )
     return solution
 
 

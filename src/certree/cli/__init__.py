@@ -6,66 +6,28 @@ It promises results on standard output, everything else on standard error, and a
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-
-import certree
-from certree.cli import datasets, demo, fit, path, policy, predict, show, verify
-from certree.cli.exits import DONE, FAILED, MISUSED
-from certree.cli.outputs import check_destinations
-
-VERBS = (fit, predict, show, verify, policy, path, datasets, demo)
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            # Closed by the caller. What is printed goes nowhere, and not into the next file that is opened.
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
-    options = make_parser().parse_args(arguments)
+    with plain_interrupts():
+        from certree.cli.program import run_command
+    return run_command(arguments)
+
+
+@contextmanager
+def plain_interrupts() -> Iterator[None]:
+    """Ctrl-C ends the process without a word while there is nothing to lose: it is importing."""
+    is_ours = threading.current_thread() is threading.main_thread()
+    if not is_ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        check_destinations(options)
-        code: int = options.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough.
-        drop_output()
-        return DONE
-    except (ValueError, OSError, ImportError) as error:
-        reason = str(error)
-        if isinstance(error, OSError):
-            if error.filename is None:
-                # Files are named, and what is written to them is seen to where it is written.
-                drop_output()
-                print(f"certree {options.command}: cannot print: {error.strerror}", file=sys.stderr)
-                return FAILED
-            reason = f"{error.filename}: {error.strerror}"
-        print(f"certree {options.command}: {reason}", file=sys.stderr)
-        return MISUSED
-    except KeyboardInterrupt:
-        print(f"certree {options.command}: aborted", file=sys.stderr)
-        return FAILED
-    return code
-
-
-def drop_output() -> None:
-    """Python flushes once more at exit: give it a place to do so."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="certree",
-        description="Certified optimal sparse decision trees for weighted data.",
-        epilog="Exit codes: 0 done, searched to the end; 3 a limit was reached and a valid tree was written; "
-        "2 wrong usage or bad input; 1 failure.",
-    )
-    parser.add_argument("--version", action="version", version=f"certree {certree.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for verb in VERBS:
-        verb.add_parser(commands)
-    return parser
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from certree import study
-from certree.cli.exits import DONE, FAILED
+from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import read_amounts
 from certree.cli.outputs import add_force, check_no_input, warnings_on_standard_error
 from certree.datasets import load_lalonde
@@ -85,7 +85,9 @@ def run(options: argparse.Namespace) -> int:
     print(f"  {name_command()} show {options.output / 'models' / f'direct-depth-{case.depths[0]}.json'}")
     if not study.has_pictures():
         print("certree demo: trees are drawn where matplotlib is: pip install 'certree[plot]'", file=sys.stderr)
-    return FAILED if case.has_wrong_certificate else DONE
+    if case.has_wrong_certificate:
+        return FAILED
+    return DONE if case.is_complete else LIMITED
 
 
 def check_folder(options: argparse.Namespace) -> None:

@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     rows = path.to_rows()
     print_path(rows)
     if not path.is_complete:
-        print("\na limit ended a search: a tree may be missing from this list, or not be the best of its size")
+        print("\na search ended early: a tree may be missing from this list, or not be the best of its size")
     if options.out is not None:
         if not save(options, options.out, make_csv(list(rows[0]), [row.values() for row in rows])):
             return FAILED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -97,15 +98,21 @@ def run(options: argparse.Namespace) -> int:
     is_saved &= save(options, options.scores, scores)
     print_model(model.tree_, model.certificate_)
     print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    is_finished = model.status_ not in LIMIT_STATUSES
     if evaluate is not None:
-        with warnings_on_standard_error():
-            print_evaluation(evaluate())
+        sys.stdout.flush()
+        found = try_to_evaluate(evaluate) if model.status_ != "interrupted" else None
+        if found is None:
+            print("certree: interrupted: the policy was not evaluated on rows that it has not seen", file=sys.stderr)
+        else:
+            print_evaluation(found)
+        is_finished &= found is not None and found.repeats == options.repeats
     if not is_saved:
         return FAILED
     for path in (options.out, options.scores):
         if path is not None:
             print(f"\nwritten to {path}")
-    return LIMITED if model.status_ in LIMIT_STATUSES else DONE
+    return DONE if is_finished else LIMITED
 
 
 def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> tuple[str, None]:
@@ -158,6 +165,15 @@ def learn_from_log(
     header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
     columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
     return make_csv(header, zip(*(column.tolist() for column in columns), strict=True)), evaluate
+
+
+def try_to_evaluate(evaluate: Callable[[], policy.Evaluation]) -> policy.Evaluation | None:
+    """None where Ctrl-C ended it: the policy that was found stands."""
+    try:
+        with warnings_on_standard_error():
+            return evaluate()
+    except KeyboardInterrupt:
+        return None
 
 
 def print_evaluation(found: policy.Evaluation) -> None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -28,7 +27,7 @@ from certree.policy.gap import close_gap
 from certree.policy.log import read_costs
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem
 from certree.solution import Solution, make_certificate, true_lower
-from certree.solver import PACKAGE_VERSION, Limits, SearchInterrupted, solve
+from certree.solver import PACKAGE_VERSION, Limits, search
 from certree.table import name_row
 from certree.tree import Tree, Value
 
@@ -140,7 +139,7 @@ class Spending:
         floor = (math.fsum(own.ravel().tolist()) + price * math.fsum(spent.ravel().tolist())) / problem.normaliser
         room = max(2 * (known - floor) * problem.normaliser, excess[excess > 0].min(initial=math.inf))
         problem = replace(problem, costs=np.minimum(excess, room), best_rewards=None)
-        found = solve(problem, limits, verbose=verbose)
+        found = search(problem, limits, verbose=verbose)
         # Differences of amounts are rounded in proportion to the amounts, which for a tree below `known` add up to it.
         rounded = 8 * EPSILON * (max(known, found.upper) + floor)
         return PricedAnswer(
@@ -231,13 +230,6 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
         lower, status = best.objective, "optimal"
     else:
         rounding, status = 0.0, "approximate" if status == "optimal" else status
-    if status == "interrupted":
-        warnings.warn(
-            f"interrupted: the best tree so far within the budget has objective {best.objective:.6g}, "
-            f"and none is below {lower:.6g}",
-            SearchInterrupted,
-            stacklevel=2,
-        )
     statistics = search.statistics | {"prices": len(search.prices), "row_sets": sets}
     certificate = make_certificate(
         spending.problem, best.tree, best.loss, best.objective, lower, status, rounding,
@@ -272,10 +264,16 @@ class _PriceSearch:
 
     def run(self) -> None:
         """Sets `best`, `lower` and `price`."""
-        frugal = self.best = self._find_frugal()
-        if self.status != "optimal":
+        self.best = self._find_frugal()
+        try:
+            if self.status == "optimal":
+                self._walk(self.best)
+        except KeyboardInterrupt:
+            self.status = "interrupted"
+        if math.isinf(self.lower):
             self.lower = self.spending.problem.floor()
-            return
+
+    def _walk(self, frugal: Candidate) -> None:
         self._improve(frugal.tree, 0.0)
         lavish, _ = self._solve(0.0)
         while self.status == "optimal" and lavish.spend > self.limit and frugal.objective > lavish.objective:
@@ -301,8 +299,9 @@ class _PriceSearch:
             within = self.spending.measure(answer.tree)
             if within.spend <= self.limit:
                 return within
-            # Nothing within the limit: what comes nearest is a search of its own, with room for larger spends.
-            answer = self._answer(self.spending.solve_spend(found.spend, self.clock.left(), verbose=self.verbose))
+            if answer.status != "interrupted":
+                # Nothing within the limit: what comes nearest is a search of its own, with room for larger spends.
+                answer = self._answer(self.spending.solve_spend(found.spend, self.clock.left(), verbose=self.verbose))
             found = self.spending.measure(answer.tree)
             bound, ended = (found.spend, "") if answer.is_optimal else (answer.lower, answer.status)
         if bound > self.limit:
@@ -310,7 +309,9 @@ class _PriceSearch:
                 f"no tree within the limits meets budget={self.budget!r}: the smallest mean spend of any is "
                 f"{'at least ' if ended else ''}{bound!r}"
             )
-        raise ValueError(
+        # Ctrl-C is no fault of the input.
+        error = KeyboardInterrupt if ended == "interrupted" else ValueError
+        raise error(
             f"no tree that meets budget={self.budget!r} was found before the search ended ({ended}): the smallest mean "
             f"spend so far is {found.spend!r}, and none is below {bound!r}"
         )

@@ -21,7 +21,7 @@ from certree.features import make_features
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spending
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
-from certree.solver import Limits, bin_numeric
+from certree.solver import Limits, bin_numeric, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree
 
@@ -51,8 +51,8 @@ class BudgetCurve(Sequence[BudgetPoint]):
 
     points: tuple[BudgetPoint, ...]
     is_complete: bool
-    """Whether all searches were carried to their end, so that no corner can be missing but such as lie above the curve
-    by no more than rounding, and whether rounding is negligible."""
+    """Whether all searches, and the walk itself, were carried to their end, so that no corner can be missing but such
+    as lie above the curve by no more than rounding, and whether rounding is negligible."""
     bounds: tuple[tuple[float, float], ...]
     """Prices, and what no tree has a greater objective than, its spend at that price taken off, rounding and all."""
 
@@ -115,7 +115,8 @@ def budget_curve(
 ) -> BudgetCurve:
     """Every policy tree that is best at some price of spending. Parameters: `PolicyTree` and its `fit`.
 
-    The limits hold for each solve; a point whose solve they ended says so in its status.
+    The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
+    and the curve then holds the corners found so far.
     """
     table = read_table(X)
     amounts, actions = read_rewards(rewards, table.n_rows)
@@ -154,22 +155,15 @@ class _Walk:
     def run(self, ceiling: float, size: float) -> BudgetCurve:
         """`ceiling` is the mean of every row's best reward, `size` that of its largest amount: rounding is relative to
         it."""
-        frugal = self._find_frugal()
-        negligible = NEGLIGIBLE * self.spending.problem.scale(frugal.objective)
-        lavish, _ = self._solve(0.0, frugal)
-        pairs = [(frugal, lavish)]
-        while pairs:
-            frugal, lavish = pairs.pop()
-            if not (_is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):
-                continue
-            price = price_between(frugal, lavish)
-            if price > self.spending.largest_price:
-                self.is_complete = False
-                continue
-            middle, rounding = self._solve(price, frugal, lavish)
-            self.is_complete &= rounding <= negligible
-            if is_below(middle, price, frugal, rounding):
-                pairs += [(frugal, middle), (middle, lavish)]
+        try:
+            self._walk()
+        except KeyboardInterrupt:
+            if not self.found:
+                raise
+            self.is_complete = False
+            warn_interrupted("the curve holds the corners found so far, and others may be missing")
+        if not self.lowers:
+            self.lowers.append((0.0, self.spending.problem.floor()))
         corners = self._hull()
         prices = [price_between(one, two) for (one, _), (two, _) in pairwise(corners)]
         points = [
@@ -191,6 +185,24 @@ class _Walk:
             bounds=tuple((price, ceiling - lower + 8 * EPSILON * size) for price, lower in self.lowers),
         )
 
+    def _walk(self) -> None:
+        frugal = self._find_frugal()
+        negligible = NEGLIGIBLE * self.spending.problem.scale(frugal.objective)
+        lavish, _ = self._solve(0.0, frugal)
+        pairs = [(frugal, lavish)]
+        while pairs:
+            frugal, lavish = pairs.pop()
+            if not (_is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):
+                continue
+            price = price_between(frugal, lavish)
+            if price > self.spending.largest_price:
+                self.is_complete = False
+                continue
+            middle, rounding = self._solve(price, frugal, lavish)
+            self.is_complete &= rounding <= negligible
+            if is_below(middle, price, frugal, rounding):
+                pairs += [(frugal, middle), (middle, lavish)]
+
     def _find_frugal(self) -> Candidate:
         """A tree of the least spend."""
         leaf, status = self.spending.cheapest_leaf(), "optimal"
@@ -208,6 +220,8 @@ class _Walk:
     def _keep(self, tree: Candidate, status: str) -> Candidate:
         self.found.append((tree, status))
         self.is_complete &= status == "optimal"
+        if status == "interrupted":
+            raise KeyboardInterrupt
         return tree
 
     def _hull(self) -> list[tuple[Candidate, str]]:

@@ -13,6 +13,7 @@ with policies that were learned without two folds; docs/policies.md has the proo
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, combinations_with_replacement
@@ -35,6 +36,7 @@ from certree.policy.log import (
     read_log,
 )
 from certree.policy.scores import Nuisances, Scores, combine, make_scores, split_rows
+from certree.solver import SearchInterrupted, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree, Value, format_number, plain_value
 
@@ -258,6 +260,9 @@ def evaluate(
     fit_params : mapping, default=None
         Passed on to every fit of the policy, such as the `costs` of a budget; what has n rows is cut to the rows at
         hand.
+
+    Ctrl-C ends the whole evaluation. It then rests on the repeats that were finished; where there is none, it raises
+    KeyboardInterrupt, because some folds alone are no honest answer.
     """
     check_count("repeats", repeats, 1)
     check_between("level", level, 0, 1)
@@ -267,7 +272,14 @@ def evaluate(
     base = 0 if control is None else find_action(control, log.actions, "control is")
     group_codes, group_names = (None, ()) if group is None else _read_group(group, log.n_rows)
     seeds = check_random_state(random_state).randint(LARGEST_SEED, size=repeats).tolist()
-    trials = [_judge_once(policy, log, nuisances, folds, seed, fit_params or {}) for seed in seeds]
+    trials: list[_Trial] = []
+    try:
+        for seed in seeds:
+            trials.append(_judge_once(policy, log, nuisances, folds, seed, fit_params or {}))
+    except KeyboardInterrupt:
+        if not trials:
+            raise
+        warn_interrupted(f"the evaluation rests on {len(trials)} of {repeats} repeats")
     first = trials[0]
     dependence = [_covariance(trial, slice(None)) for trial in trials]
 
@@ -289,7 +301,7 @@ def evaluate(
         level=level,
         n_rows=log.n_rows,
         folds=first.n_folds,
-        repeats=repeats,
+        repeats=len(trials),
         policies=first.policies,
     )
 
@@ -381,7 +393,13 @@ def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) ->
     model = clone(policy)
     if has_fit_parameter(model, "treatment"):
         fit_params = {"treatment": np.array(log.actions, dtype=object)[log.treatment]} | fit_params
-    return model.fit(log.X, scores, **fit_params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchInterrupted)
+        model.fit(log.X, scores, **fit_params)
+    if getattr(model, "status_", None) == "interrupted":
+        # A fold's policy that was stopped is not the policy that is asked about.
+        raise KeyboardInterrupt("the policy was not evaluated: learning it without a fold was interrupted")
+    return model
 
 
 def _check_policy(policy: Any) -> None:

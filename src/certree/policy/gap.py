@@ -46,7 +46,7 @@ from certree.policy.front import (
 )
 from certree.problem import Problem
 from certree.solution import true_lower
-from certree.solver import Limits, solve
+from certree.solver import Limits, search
 
 Array = NDArray[Any]
 
@@ -328,7 +328,7 @@ class _Search:
             n_arms=0,
             min_samples_arm=0,
         )
-        solution = solve(lifted, self.clock.left())
+        solution = search(lifted, self.clock.left())
         if solution.status == "interrupted":
             raise KeyboardInterrupt
         return true_lower(lifted, solution)

@@ -54,7 +54,8 @@ def regularization_path(
 ) -> PolicyPath:
     """All optimal policy trees of a table of rewards, over every λ from 0 to infinity. Parameters: `PolicyTree`.
 
-    The limits hold for each solve; a point whose solve they ended says so in its status.
+    The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
+    and the path then holds what was found so far.
     """
     table = read_table(X)
     amounts, actions = read_rewards(rewards, table.n_rows)

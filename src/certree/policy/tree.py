@@ -26,7 +26,7 @@ from certree.features import make_features
 from certree.policy.budget import Spending, read_spending, solve_within
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import Problem, check_weights
-from certree.solver import Limits, bin_numeric, solve
+from certree.solver import Limits, bin_numeric, search, warn_interrupted
 from certree.tree import Tree
 
 Array = NDArray[Any]
@@ -215,7 +215,7 @@ class PolicyTree(TreeEstimator):
         )
         limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
         if self.budget is None:
-            solution = solve(problem, limits, verbose=self.verbose)
+            solution = search(problem, limits, verbose=self.verbose)
         else:
             spending = Spending.make(problem, read_spending(costs, table.n_rows, actions), weights)
             solution = solve_within(spending, self.budget, limits, verbose=self.verbose)
@@ -244,6 +244,12 @@ class PolicyTree(TreeEstimator):
             self.spend_: float = self.certificate_["budget"]["spend"]
             self.price_: float = self.certificate_["budget"]["price"]
         self.fit_seconds_ = time.perf_counter() - started
+        if self.status_ == "interrupted":
+            within = "" if self.budget is None else " within the budget"
+            warn_interrupted(
+                f"the best policy so far{within} has objective {self.objective_:.6g}, and no policy{within} is above "
+                f"{self.upper_bound_:.6g}"
+            )
         return self
 
     def predict(self, X: Any) -> Array:

@@ -9,6 +9,7 @@ neither prints nor writes.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -25,6 +26,7 @@ from certree.estimators import SparseTreeClassifier
 from certree.features import make_features
 from certree.policy import Evaluation, MatchingEffects, PolicyTree, Scores, doubly_robust, evaluate
 from certree.problem import Problem
+from certree.solver import SearchInterrupted, warn_interrupted
 from certree.study.printed import PRINTED, plant
 from certree.table import Table, name_row
 from certree.tree import Tree
@@ -180,6 +182,8 @@ class CaseStudy:
     policies: tuple[PolicyRow, ...]
     """By cost of treatment; the last is the one that was asked for."""
     study_seconds: float
+    is_complete: bool = True
+    """False where Ctrl-C ended the study: what it did not come to is missing."""
 
     def pick(self, name: str, max_depth: int) -> TreeRow:
         return next(row for row in self.trees if (row.name, row.max_depth) == (name, max_depth))
@@ -192,6 +196,12 @@ class CaseStudy:
     @property
     def depths(self) -> list[int]:
         return sorted({row.max_depth for row in self.trees if row.name == METHODS[0]})
+
+    @property
+    def compared_depths(self) -> list[int]:
+        """Those at which there is a tree of every kind."""
+        kinds = {depth: {row.name for row in self.trees if row.max_depth == depth} for depth in self.depths}
+        return [depth for depth, names in kinds.items() if names >= {*METHODS, "CART"}]
 
 
 # Finding it -----------------------------------------------------------------------------------------------------------
@@ -210,7 +220,7 @@ def run(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> CaseStudy:
-    """The whole study.
+    """The whole study. Ctrl-C ends all of it: with what was found so far, once there is a tree.
 
     Parameters
     ----------
@@ -254,15 +264,26 @@ def run(
         step("effects by matching" if effects is None else "effects as given")
         estimate = None if effects is not None else _match(table, data, matching)
         rows = label_rows(table, _read_effects(effects, table.n_rows) if estimate is None else estimate.effects_)
-        trees = tuple(_grow(table, rows, depths, search, step))
-        sensitivity = []
-        for number, varied in enumerate(variations, 1):
-            step(f"labels by other settings, {number} of {len(variations)}")
-            sensitivity.append(_compare(table, data, rows, varied, search))
-        policies = []
-        for price in prices:
-            step(f"policy at {price:,.0f} dollars a man, and its value on unseen men")
-            policies.append(_decide(table, data, price, time_limit, matching.random_state, repeats))
+        trees: list[TreeRow] = []
+        sensitivity: list[SensitivityRow] = []
+        policies: list[PolicyRow] = []
+        is_complete = True
+        try:
+            for row in _grow(table, rows, depths, search, step):
+                trees.append(row)
+                _heed_interrupt(row)
+            for number, varied in enumerate(variations, 1):
+                step(f"labels by other settings, {number} of {len(variations)}")
+                sensitivity.append(_compare(table, data, rows, varied, search))
+            for price in prices:
+                step(f"policy at {price:,.0f} dollars a man, and its value on unseen men")
+                policies.append(_decide(table, data, price, time_limit, matching.random_state, repeats))
+        except KeyboardInterrupt:
+            if METHODS[0] not in (row.name for row in trees):
+                raise
+            is_complete = False
+    if not is_complete:
+        warn_interrupted("the study holds what was found so far, and the rest is missing")
     return CaseStudy(
         table=table,
         treatment=data.treatment,
@@ -272,11 +293,18 @@ def run(
         matching=None if estimate is None else matching,
         stretches={} if estimate is None else dict(zip(estimate.columns_, estimate.stretches_.tolist(), strict=True)),
         regularization=float(regularization),
-        trees=trees,
+        trees=tuple(trees),
         sensitivity=tuple(sensitivity),
         policies=tuple(policies),
         study_seconds=time.perf_counter() - started,
+        is_complete=is_complete,
     )
+
+
+def _heed_interrupt(found: Any) -> None:
+    """Ctrl-C in one search is meant for the study."""
+    if "interrupted" in (getattr(found, "status", None), getattr(found, "status_", None)):
+        raise KeyboardInterrupt
 
 
 def label_rows(table: Table, effects: Array) -> LabelledRows:
@@ -320,7 +348,7 @@ def _grow(
         leaves = 1
         for method in METHODS:
             step(f"tree of depth {depth}, {method}")
-            model = SparseTreeClassifier(depth, method=method, random_state=0, **search).fit(table, y, rows.weights)
+            model = _fit(SparseTreeClassifier(depth, method=method, random_state=0, **search), table, y, rows.weights)
             leaves = model.n_leaves_ if method == METHODS[0] else leaves
             verdict = certify.check(model.certificate_, model.tree_, table, y, rows.weights)
             yield TreeRow(
@@ -362,7 +390,8 @@ def _compare(
 ) -> SensitivityRow:
     rows = label_rows(table, _match(table, data, matching).effects_)
     problem = _make_problem(table, rows, search["regularization"])
-    model = SparseTreeClassifier(3, **search).fit(table, rows.labels, rows.weights)
+    model = _fit(SparseTreeClassifier(3, **search), table, rows.labels, rows.weights)
+    _heed_interrupt(model)
     return SensitivityRow(
         matching=matching,
         counts=rows.counts,
@@ -388,18 +417,31 @@ def _decide(table: Table, data: Any, price: float, time_limit: float | None, see
     }
     scores = doubly_robust(data.data, **log)
     policy = PolicyTree(2, min_samples_arm=ROWS_OF_AN_ARM, time_limit=time_limit)
-    model = policy.fit(table, scores, treatment=arms)
+    model = _fit(policy, table, scores, treatment=arms)
+    _heed_interrupt(model)
     verdict = certify.check(model.certificate_, model.tree_, table, rewards=scores.rewards, arms=data.treatment)
     means = scores.rewards.mean(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchInterrupted)
+        evaluation = evaluate(policy, data.data, **log, repeats=repeats)
+    if evaluation.repeats < repeats:
+        raise KeyboardInterrupt
     return PolicyRow(
         cost=price,
         scores=scores,
         model=model,
         is_confirmed=verdict.holds,
         values={"the tree": model.value_, **dict(zip(ACTIONS, means.tolist(), strict=True))},
-        evaluation=evaluate(policy, data.data, **log, repeats=repeats),
+        evaluation=evaluation,
         everybody=evaluate(_treat_everybody, data.data, **log, repeats=repeats),
     )
+
+
+def _fit(model: Any, *arguments: Any, **others: Any) -> Any:
+    """A fitted model; that it was interrupted is said once, of the study."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchInterrupted)
+        return model.fit(*arguments, **others)
 
 
 def _treat_everybody(X: Array) -> Array:

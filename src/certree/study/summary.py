@@ -35,11 +35,14 @@ def summarise(case: CaseStudy) -> str:
 
 
 def _say_what(case: CaseStudy) -> str:
-    return _wrap(
+    text = (
         f"{OPENING} The NSW experiment drew {int(case.treatment.sum())} of {case.table.n_rows} men by lot into "
         "job training. What did it do to the earnings of 1978 of each man, whom should a programme take, and how "
         "sure is the answer? After section 4 of the paper on weighted sparse trees."
     )
+    if case.is_complete:
+        return _wrap(text)
+    return _wrap(text) + "\n\n" + _wrap("INTERRUPTED: this is what was found so far, and the rest is missing.")
 
 
 def _say_effects(case: CaseStudy) -> str:
@@ -152,6 +155,8 @@ def _say_sensitivity(case: CaseStudy) -> str:
 
 
 def _say_policies(case: CaseStudy) -> str:
+    if not case.policies:
+        return "Left out."
     last = case.policies[-1]
     proved = "proved optimal" if last.model.gap_ == 0 else last.model.status_.replace("_", " ")
     proved += f"; its certificate {'holds' if last.is_confirmed else 'is wrong'}"
@@ -213,9 +218,11 @@ def _find_trees(case: CaseStudy) -> list[str]:
     direct = [case.pick(METHODS[0], depth) for depth in case.depths]
     best = min(direct, key=lambda row: row.objective)
     proved = [str(row.max_depth) for row in direct if row.status == "optimal"]
+    compared = [row for row in direct if row.max_depth in case.compared_depths]
     worst = {
-        name: max(case.pick(name, row.max_depth).objective - row.objective for row in direct)
+        name: max(case.pick(name, row.max_depth).objective - row.objective for row in compared)
         for name in ("duplicate", "sample", "CART")
+        if compared
     }
     found = (
         f"The best tree found has {best.leaves} leaves and depth {best.model.depth_} and mislabels {best.loss:.1%} "
@@ -225,11 +232,13 @@ def _find_trees(case: CaseStudy) -> list[str]:
         found += f"Proved optimal: depth {_list(proved)}."
     else:
         found += "No tree was proved optimal in the time given."
-    compared = (
+    if not worst:
+        return [found]
+    others = (
         f"Other ways end above direct's objective, at worst by {worst['duplicate']:.4f} (duplicate), "
         f"{worst['sample']:.4f} (sample) and {worst['CART']:.4f} (CART with as many leaves)."
     )
-    return [found, compared]
+    return [found, others]
 
 
 def _find_printed(case: CaseStudy) -> list[str]:

@@ -1,0 +1,67 @@
+"""Any command: its options read, its verb run, and what goes wrong said in one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import certree
+from certree.cli import datasets, demo, fit, path, policy, predict, show, verify
+from certree.cli.exits import ABORTED, DONE, FAILED, MISUSED
+from certree.cli.outputs import check_destinations
+
+VERBS = (fit, predict, show, verify, policy, path, datasets, demo)
+
+
+def run_command(arguments: Sequence[str] | None) -> int:
+    """Run one command and return its exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Closed by the caller. What is printed goes nowhere, and not into the next file that is opened.
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+    options = make_parser().parse_args(arguments)
+    try:
+        check_destinations(options)
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough.
+        drop_output()
+        return DONE
+    except (ValueError, OSError, ImportError) as error:
+        reason = str(error)
+        if isinstance(error, OSError):
+            if error.filename is None:
+                # Files are named, and what is written to them is seen to where it is written.
+                drop_output()
+                print(f"certree {options.command}: cannot print: {error.strerror}", file=sys.stderr)
+                return FAILED
+            reason = f"{error.filename}: {error.strerror}"
+        print(f"certree {options.command}: {reason}", file=sys.stderr)
+        return MISUSED
+    except KeyboardInterrupt:
+        print(f"certree {options.command}: aborted before there was a result", file=sys.stderr)
+        return ABORTED
+    return code
+
+
+def drop_output() -> None:
+    """Python flushes once more at exit: give it a place to do so."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="certree",
+        description="Certified optimal sparse decision trees for weighted data.",
+        epilog="Exit codes: 0 done, searched to the end; 3 a limit was reached and a valid tree was written; "
+        "2 wrong usage or bad input; 1 failure; 130 aborted by Ctrl-C.",
+    )
+    parser.add_argument("--version", action="version", version=f"certree {certree.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for verb in VERBS:
+        verb.add_parser(commands)
+    return parser
