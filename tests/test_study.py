@@ -346,9 +346,9 @@ class TestCommand:
             ("effect\n1\n2\n", [], "has 2 rows, but the study 722"),
             ("a,b\n" + "1,2\n" * 722, [], "has no column 'effect'; it has a, b"),
             ("a,b\n" + "1,2\n" * 722, ["--column", "c"], "has no column 'c'; it has a, b"),
-            ("age,effect\n" + "23,2\n" * 722, [], "row 2 has age 23.0, but row 2 of the embedded table 26.0"),
-            ("effect\n" + "1\n" * 721 + "NA\n", [], "effects is NaN in row 721"),
-            ("effect\n" + "much\n" * 722, [], "effects must hold numbers"),
+            ("age,effect\n" + "23,2\n" * 722, [], "line 3: age is 23.0, but 26.0 in row 1 of the embedded table"),
+            ("effect\n" + "1\n" * 721 + "NA\n", [], "line 723: column 'effect' is empty"),
+            ("effect\n" + "much\n" * 722, [], "line 2: column 'effect' holds 'much', which is not a finite number"),
         ],
     )
     def test_effects_that_do_not_fit(
