@@ -51,6 +51,7 @@ public:
         return false;
     }
     void interrupt() const { stop_.store(true, std::memory_order_relaxed); }
+    bool has_deadline() const { return has_deadline_; }
     bool is_late() const { return is_late_.load(std::memory_order_relaxed); }
     bool is_off(std::uint32_t which) const { return (switches_ & which) != 0; }
 

@@ -1,71 +1,143 @@
 #include "greedy.hpp"
 
 #include <algorithm>
-#include <queue>
+
+#include "bounds.hpp"
 
 namespace certree {
 
 namespace {
 
-// A leaf of the tree so far, and what its best stump would save.
-struct Leaf {
-    Amount saved = 0;
-    std::size_t node = 0;
-    int depth = 0;
-    RowSet rows;
-    NodePtr stump;
-
-    bool operator<(const Leaf& other) const { return saved < other.saved; }  // a heap with the most saving on top
-};
-
-// Children by their places; a leaf has none.
+// A node of the tree that grows: what it costs as a leaf, and the best that can be made of it by cutting back.
 struct Draft {
-    NodePtr node;
-    std::size_t left = 0;
+    RowSet rows;  // until it is split
+    int depth = 0;
+    NodePtr leaf;
+    Amount leaf_value = unreachable;  // with λ
+    RootTest test;
+    std::size_t left = 0;  // children by their places; 0: none
     std::size_t right = 0;
+    std::vector<Amount> front;  // entry m − 1: with at most m leaves; one entry where leaves are not limited
+
+    bool is_leaf() const { return left == 0; }
 };
 
-NodePtr assemble(const std::vector<Draft>& drafts, std::size_t at) {
-    const Draft& draft = drafts[at];
-    return draft.left == 0 ? draft.node
-                           : make_split(draft.node->axis, draft.node->code, assemble(drafts, draft.left),
-                                        assemble(drafts, draft.right));
-}
+class Growth {
+public:
+    Growth(const Instance& instance, const Constraints& constraints, const Stumps& stumps)
+        : instance_(instance), constraints_(constraints), stumps_(stumps) {}
+
+    void add(RowSet rows, int depth) {
+        Draft draft;
+        Outcome outcome;
+        stumps_.put_leaf(rows, outcome);
+        draft.leaf = outcome.tree[0];
+        draft.leaf_value = outcome.value[0];
+        draft.rows = std::move(rows);
+        draft.depth = depth;
+        drafts_.push_back(std::move(draft));
+    }
+
+    // Level by level, so that a stop leaves no part behind.
+    void grow(const Control& control, const ChooseTest& choose) {
+        // A tree that peels off one row at a time helps nobody, and to walk it takes rows times depth.
+        constexpr int deepest = 96;
+        constexpr std::size_t most_levels = 48;
+        const int most_depth = constraints_.max_depth < 0 ? deepest : std::min(constraints_.max_depth, deepest);
+        std::size_t n_rows_left = most_levels * static_cast<std::size_t>(instance_.n_rows);
+        for (std::size_t at = 0; at < drafts_.size() && !control.should_stop(); ++at) {
+            const Draft& draft = drafts_[at];
+            const std::size_t n_rows = draft.rows.rows.size();
+            if (n_rows < 2 || draft.depth >= most_depth || draft.leaf_value <= bounds::split(instance_.penalty) ||
+                n_rows > n_rows_left) {
+                continue;
+            }
+            n_rows_left -= n_rows;
+            const RootTest test = choose(draft.rows, most_depth - draft.depth);
+            if (test.axis < 0) {
+                continue;
+            }
+            Split split = split_rows(instance_, draft.rows, test.axis, test.code);
+            const int depth = draft.depth + 1;
+            drafts_[at].test = test;
+            drafts_[at].left = drafts_.size();
+            drafts_[at].right = drafts_.size() + 1;
+            drafts_[at].rows = {};
+            add(std::move(split.left), depth);
+            add(std::move(split.right), depth);
+        }
+    }
+
+    // Children stand behind their parents.
+    NodePtr prune() {
+        for (std::size_t at = drafts_.size(); at-- > 0;) {
+            cut_back(drafts_[at]);
+        }
+        return assemble(drafts_.front(), drafts_.front().front.size());
+    }
+
+private:
+    void cut_back(Draft& draft) const {
+        if (draft.is_leaf()) {
+            draft.front.assign(1, draft.leaf_value);
+            return;
+        }
+        const std::vector<Amount>& left = drafts_[draft.left].front;
+        const std::vector<Amount>& right = drafts_[draft.right].front;
+        const auto most = static_cast<std::size_t>(constraints_.max_leaves);
+        if (most == 0) {
+            draft.front.assign(1, std::min(draft.leaf_value, left[0] + right[0]));
+            return;
+        }
+        draft.front.assign(std::min(most, left.size() + right.size()), draft.leaf_value);
+        for (std::size_t l = 1; l <= left.size(); ++l) {
+            for (std::size_t r = 1; r <= right.size() && l + r <= draft.front.size(); ++r) {
+                Amount& value = draft.front[l + r - 1];
+                value = std::min(value, left[l - 1] + right[r - 1]);
+            }
+        }
+        for (std::size_t m = 1; m < draft.front.size(); ++m) {
+            draft.front[m] = std::min(draft.front[m], draft.front[m - 1]);
+        }
+    }
+
+    NodePtr assemble(const Draft& draft, std::size_t n_leaves) const {
+        const Amount value = draft.front[std::min(n_leaves, draft.front.size()) - 1];
+        if (draft.is_leaf() || value == draft.leaf_value) {
+            return draft.leaf ? draft.leaf : make_leaf(instance_.best_label_of_all);
+        }
+        const Draft& left = drafts_[draft.left];
+        const Draft& right = drafts_[draft.right];
+        const auto split = [&](std::size_t l, std::size_t r) {
+            return make_split(draft.test.axis, draft.test.code, assemble(left, l), assemble(right, r));
+        };
+        if (constraints_.max_leaves == 0) {
+            return split(1, 1);
+        }
+        for (std::size_t l = 1; l <= left.front.size(); ++l) {
+            for (std::size_t r = 1; r <= right.front.size() && l + r <= n_leaves; ++r) {
+                if (left.front[l - 1] + right.front[r - 1] == value) {
+                    return split(l, r);
+                }
+            }
+        }
+        return draft.leaf;  // not reached: the value came from one of these
+    }
+
+    const Instance& instance_;
+    const Constraints& constraints_;
+    const Stumps& stumps_;
+    std::vector<Draft> drafts_;
+};
 
 }  // namespace
 
-NodePtr grow_greedily(const Instance& instance, const Constraints& constraints, const Stumps& stumps,
-                      const Control& control, const RowSet& root) {
-    std::vector<Draft> drafts;
-    std::priority_queue<Leaf> leaves;
-    // A tree that peels off one row at a time helps nobody, and to walk it takes rows times depth.
-    constexpr int deepest = 32;
-    const int most_depth = constraints.max_depth < 0 ? deepest : std::min(constraints.max_depth, deepest);
-    const auto add = [&](RowSet rows, int depth, NodePtr leaf) {
-        drafts.push_back({std::move(leaf)});
-        if (rows.rows.size() < 2 || depth >= most_depth) {
-            return;
-        }
-        Outcome best(2);
-        stumps.put_leaf(rows, best);
-        stumps.solve(rows, Local(instance, rows), best);
-        if (best.value[1] < best.value[0]) {
-            leaves.push({best.value[0] - best.value[1], drafts.size() - 1, depth, std::move(rows), best.tree[1]});
-        }
-    };
-    add(root, 0, make_leaf(instance.best_label_of_all));
-    for (int n_leaves = 1; !leaves.empty() && !control.should_stop(); ++n_leaves) {
-        if (n_leaves == constraints.max_leaves) {
-            break;
-        }
-        const Leaf leaf = leaves.top();
-        leaves.pop();
-        const Split split = split_rows(instance, leaf.rows, leaf.stump->axis, leaf.stump->code);
-        drafts[leaf.node] = {leaf.stump, drafts.size(), drafts.size() + 1};
-        add(split.left, leaf.depth + 1, leaf.stump->left);
-        add(split.right, leaf.depth + 1, leaf.stump->right);
-    }
-    return assemble(drafts, 0);
+NodePtr grow_tree(const Instance& instance, const Constraints& constraints, const Stumps& stumps,
+                  const Control& control, const RowSet& root, const ChooseTest& choose) {
+    Growth growth(instance, constraints, stumps);
+    growth.add(root, 0);
+    growth.grow(control, choose);
+    return growth.prune();
 }
 
 }  // namespace certree

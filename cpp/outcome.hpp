@@ -7,6 +7,12 @@
 
 namespace certree {
 
+// A test at the root of a tree, in the instance's axes and codes; axis −1: none, the tree is a leaf.
+struct RootTest {
+    std::int32_t axis = -1;
+    std::int32_t code = 0;
+};
+
 // The root test that a closed form found, and the depth it was found for.
 struct ClosedRoot {
     int depth = -1;

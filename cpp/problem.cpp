@@ -227,6 +227,7 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
 
     // A row whose labels all cost the same takes no part in any decision; it stays only where rows are counted.
     std::vector<std::int32_t> kept_groups;
+    std::vector<Amount> common;
     std::vector<Amount> total_saved(n_labels, 0);
     std::vector<Amount> row_spent(reference.empty() ? 0 : n_groups, 0);
     if (!reference.empty() && is_classification) {
@@ -252,11 +253,15 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
         }
         if (high > low || has_leaf_minimum) {
             kept_groups.push_back(static_cast<std::int32_t>(g));
+            common.push_back(low);
         }
     }
     instance.best_label_of_all =
         static_cast<std::int32_t>(std::max_element(total_saved.begin(), total_saved.end()) - total_saved.begin());
 
+    if (is_classification && std::any_of(common.begin(), common.end(), [](Amount low) { return low > 0; })) {
+        instance.common = std::move(common);
+    }
     instance.n_rows = static_cast<std::int32_t>(kept_groups.size());
     std::vector<std::int32_t> rows(kept_groups.size());
     instance.gain_start.push_back(0);
@@ -325,7 +330,8 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
 std::size_t Instance::bytes() const {
     std::size_t sum =
         gain_start.size() * sizeof(std::int32_t) + gains.size() * sizeof(Gain) + row_key.size() * sizeof(SetKey) +
-        (worst.size() + balance.size() + count.size() + weight.size() + reference.size()) * sizeof(Amount) +
+        (worst.size() + balance.size() + common.size() + count.size() + weight.size() + reference.size()) *
+            sizeof(Amount) +
         arm_count.size() * sizeof(std::int32_t);
     for (const Axis& axis : axes) {
         sum += (axis.codes.size() + axis.original_code.size()) * sizeof(std::int32_t);

@@ -70,6 +70,7 @@ struct Instance {
     std::vector<Gain> gains;
     std::vector<Amount> worst;    // D of one row
     std::vector<Amount> balance;  // two labels: gain(0) − gain(1); |balance| == worst
+    std::vector<Amount> common;   // classification: what every label of a row weighs; empty where that is nothing
 
     // Kept only where a minimum a leaf needs them.
     std::vector<std::int64_t> count;

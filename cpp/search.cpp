@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <condition_variable>
 #include <optional>
 #include <queue>
@@ -21,6 +22,14 @@ using bounds::Sides;
 constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
 constexpr std::size_t most_similar = 96;
 constexpr std::int64_t few_tests = 400;  // closed forms of depth three take milliseconds
+constexpr double few_steps = 1e7;        // some milliseconds
+
+// What a closed form of this depth does, about: rows are summed for every tuple of axes, and tuples of tests compared.
+double closed_steps(const Instance& instance, int depth) {
+    const auto n_axes = static_cast<double>(instance.axes.size());
+    const auto n_tests = static_cast<double>(instance.n_tests);
+    return instance.n_rows * std::pow(n_axes, depth) + n_tests * n_tests * (depth > 2 ? n_tests / 8.0 : 1.0);
+}
 
 // Half of what is left goes to the cache, half to the tables of the closed forms.
 std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
@@ -658,6 +667,32 @@ void Search::raise_lower(Amount value) {
     }
 }
 
+// Trees to begin with. The first one splits where the sides are purest, as CART does, and is cut back at λ. The next
+// ones look ahead: every test is the root test of the best tree of depth two (or three, where that takes milliseconds)
+// below it. They take at most half of the time there is, but for the look that is under way.
+void Search::plant(const RowSet& root, bool is_looking_ahead) {
+    const Control half(Control::Half{control_});
+    const auto purest = [&](const RowSet& rows, int) { return stumps_.purest(rows); };
+    offer(grow_tree(instance_, constraints_, stumps_, control_, root, purest));
+    if (!is_looking_ahead) {
+        return;
+    }
+    const int farthest = is_two_labels_ && instance_.n_tests <= few_tests && !control_.is_off(no_triples) ? 3 : 2;
+    for (int ahead = 2; ahead <= farthest; ++ahead) {
+        offer(grow_tree(instance_, constraints_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
+            if (half.should_stop()) {
+                return purest(rows, depth_left);
+            }
+            const Outcome best = solve(rows, std::min(depth_left, ahead), unreachable, false);
+            const NodePtr& tree = best.tree.back();
+            const RootTest test =
+                tree ? RootTest{tree->axis, tree->code} : RootTest{best.closed.axis, best.closed.code};
+            // Where nothing pays so near, something may further down.
+            return test.axis >= 0 ? test : purest(rows, depth_left);
+        }));
+    }
+}
+
 // Without limits on leaves the problem is the faster one: its optimum is a bound, and where it keeps the limits anyway
 // it is the answer. A limit of m leaves is then approached by raising their price to λ' >= λ (the bound `priced`);
 // where an optimum at λ' has exactly m leaves, bound and tree meet and it is the answer. Prices are tried at the slope
@@ -722,9 +757,11 @@ Result Search::run() {
     };
 
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
-    const bool is_quick = most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= few_tests);
+    // One closed form answers it all. It ends before a limit could stop it, or there is none; else a tree comes first.
+    const bool is_shallow = most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= few_tests);
+    const bool is_quick = is_shallow && (!control_.has_deadline() || closed_steps(instance_, most_depth) <= few_steps);
     if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
-        offer(grow_greedily(instance_, constraints_, stumps_, control_, root));
+        plant(root, !is_shallow);
         is_done = known_lower >= best_value_;
     }
     if (!is_done && has_memory && has_relaxation_) {

@@ -74,6 +74,7 @@ private:
     NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
     bool is_fast(int depth, const Local& local) const;
     std::size_t width_at(int depth) const;
+    void plant(const RowSet& root, bool is_looking_ahead);
     Amount relax_limits(const RowSet& root);
     bool offer(const NodePtr& tree);
     void raise_lower(Amount value);

@@ -86,6 +86,61 @@ void Stumps::put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, 
     }
 }
 
+RootTest Stumps::purest(const RowSet& set) const {
+    // One channel more: what every label of a row weighs, which preparation took off all of them.
+    const std::size_t width = n_channels_ + 1;
+    const auto add = [&](std::int32_t row, Amount* channels) {
+        add_row(row, channels);
+        if (!instance_.common.empty()) {
+            channels[n_channels_] += instance_.common[static_cast<std::size_t>(row)];
+        }
+    };
+    // Σ weight of a label squared / weight of all: the purer, the larger.
+    const auto purity = [&](const Amount* channels) {
+        double squares = 0.0;
+        double all = 0.0;
+        for (std::size_t k = 0; k < n_labels_; ++k) {
+            const auto weight = static_cast<double>(channels[k] + channels[n_channels_]);
+            squares += weight * weight;
+            all += weight;
+        }
+        return all > 0.0 ? squares / all : 0.0;
+    };
+    const Local local(instance_, set);
+    Channels all(width, 0);
+    for (const std::int32_t row : set.rows) {
+        add(row, all.data());
+    }
+    Channels by_code;
+    Channels right(width);
+    RootTest best;
+    double most = -1.0;
+    for (const LocalAxis& axis : local.axes) {
+        if (control_.should_stop()) {
+            return {};
+        }
+        by_code.assign(static_cast<std::size_t>(axis.n_codes) * width, 0);
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            add(set.rows[i], by_code.data() + static_cast<std::size_t>(axis.codes[i]) * width);
+        }
+        for (std::size_t test = 0; test < static_cast<std::size_t>(axis.n_tests); ++test) {
+            Amount* left = by_code.data() + test * width;
+            for (std::size_t c = 0; c < width; ++c) {
+                left[c] += test > 0 && !axis.is_categorical ? *(left + c - width) : 0;
+                right[c] = all[c] - left[c];
+            }
+            if (is_enough(left) && is_enough(right.data())) {
+                const double found = purity(left) + purity(right.data());
+                if (found > most) {
+                    most = found;
+                    best = {axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test) + test]};
+                }
+            }
+        }
+    }
+    return best;
+}
+
 void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) const {
     const Channels all = sum(set);
     Channels by_code;

@@ -16,6 +16,10 @@ public:
     void put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, Outcome& outcome) const;
     void solve(const RowSet& set, const Local& local, Outcome& outcome) const;
 
+    // The test that makes its sides purest (by Gini's index of what the labels weigh) of those whose sides both meet
+    // the minima. On a stop there may be none.
+    RootTest purest(const RowSet& set) const;
+
 private:
     using Channels = std::vector<Amount>;  // what each label saves; then what minima count: rows, weight, rows of arms
 
