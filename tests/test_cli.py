@@ -20,6 +20,7 @@ import certree
 import certree.cli.program
 from certree import SparseTreeClassifier, cli
 from certree.datasets import load_lalonde, make_weighted
+from certree.solution import CertificateError
 from certree.weights import WeightLossWarning
 
 FIT = ("--label", "earnings", "--weight", "dollars", "--regularization", "0.005")
@@ -410,6 +411,54 @@ class TestOthers:
             runpy.run_module("certree", run_name="__main__")
         assert caught.value.code == 0
         assert "lalonde" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--memory-limit", "1.2.3GB"], "'1.2.3GB' is not a size such as 500MB or 2GB"),
+            (["--jobs", "0"], "'0' is neither a number of threads nor -1 for all"),
+        ],
+    )
+    def test_options_that_make_no_sense(
+        self, table: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+    ) -> None:
+        with pytest.raises(SystemExit):
+            run("fit", table, *FIT, *options)
+        assert message in capsys.readouterr().err
+
+    def test_a_file_with_another_separator_is_recognised(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = write(tmp_path, "x;label\n1;a\n2;b\n")
+        assert run("fit", path, "--label", "label") == 2
+        assert "has no column 'label'; it has x;label; are its values separated by ';'?" in capsys.readouterr().err
+
+    def test_actions_have_columns_of_their_own(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = write(tmp_path, "x,gain\n1,0\n2,3\n")
+        assert run("policy", path, "--rewards", "gain", "gain") == 2
+        assert "--rewards names column 'gain' twice" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("error", "message"),
+        [
+            (CertificateError("the engine claims too much"), "too much. This is a bug in certree: please report it."),
+            (MemoryError(), "there is not enough memory"),
+        ],
+    )
+    def test_a_failure_is_one_line(
+        self,
+        table: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        error: Exception,
+        message: str,
+    ) -> None:
+        def fail(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(SparseTreeClassifier, "fit", fail)
+        assert run("fit", table, *FIT) == 1
+        assert capsys.readouterr().err.endswith(f"{message}\n")
 
     def test_a_second_interrupt_aborts(
         self, table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -15,6 +15,7 @@ import numpy as np
 from certree import study
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import read_amounts
+from certree.cli.options import read_jobs
 from certree.cli.outputs import add_force, check_no_input, warnings_on_standard_error
 from certree.datasets import load_lalonde
 from certree.datasets.files import read_csv
@@ -52,7 +53,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
     parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each tree (default 60)")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default all)")
+    parser.add_argument("--jobs", type=read_jobs, default=-1, metavar="N", help="threads (default all)")
     parser.add_argument(
         "--cost", type=float, default=1000.0, metavar="DOLLARS", help="of treating a man (default 1000)"
     )

@@ -111,7 +111,11 @@ def read_amounts(table: Table, name: str, path: Path) -> Array:
 
 def find_column(table: Table, name: str, path: Path) -> Array:
     if name not in table.names:
-        raise ValueError(f"{path} has no column {name!r}; it has {', '.join(table.names)}")
+        hint = ""
+        if table.n_columns == 1:
+            other = next((sign for sign in ";\t|" if sign in table.names[0]), None)
+            hint = "" if other is None else f"; are its values separated by {other!r}? Then say so with --separator"
+        raise ValueError(f"{path} has no column {name!r}; it has {', '.join(table.names)}{hint}")
     return table.columns[table.names.index(name)]
 
 

@@ -62,7 +62,7 @@ def add_problem(
     )  # fmt: skip
     parser.add_argument("--time-limit", type=float, metavar="SECONDS")
     parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")
-    parser.add_argument("--jobs", type=int, metavar="N", help="threads; -1 for all (default 1)")
+    parser.add_argument("--jobs", type=read_jobs, metavar="N", help="threads; -1 for all (default 1)")
     parser.add_argument("--progress", action="store_true", help="show a progress bar")
 
 
@@ -99,8 +99,14 @@ def read_amount(text: str) -> tuple[str, float]:
         raise argparse.ArgumentTypeError(f"{text!r} is not an action and a number, such as letter=0.5") from None
 
 
+def read_jobs(text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]+", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of threads nor -1 for all")
+    return int(text)
+
+
 def read_bytes(text: str) -> int:
-    found = re.fullmatch(r"([0-9.]+) ?([KMGT]?)B?", text.upper())
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?) ?([KMGT]?)B?", text.upper())
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500MB or 2GB")
     return int(float(found.group(1)) * 1000 ** " KMGT".index(found.group(2) or " "))

@@ -120,6 +120,8 @@ def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argpa
         raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
     for name in options.rewards:
         read_amounts(table, name, options.data)
+        if options.rewards.count(name) > 1:
+            raise ValueError(f"--rewards names column {name!r} twice: every action has a column of its own")
     model.fit(
         X,
         table.select(options.rewards),

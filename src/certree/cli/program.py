@@ -12,6 +12,7 @@ import certree
 from certree.cli import datasets, demo, fit, path, policy, predict, show, verify
 from certree.cli.exits import ABORTED, DONE, FAILED, MISUSED
 from certree.cli.outputs import check_destinations
+from certree.solution import CertificateError
 
 VERBS = (fit, predict, show, verify, policy, path, datasets, demo)
 
@@ -42,6 +43,12 @@ def run_command(arguments: Sequence[str] | None) -> int:
             reason = f"{error.filename}: {error.strerror}"
         print(f"certree {options.command}: {reason}", file=sys.stderr)
         return MISUSED
+    except CertificateError as error:
+        print(f"certree {options.command}: {error}. This is a bug in certree: please report it.", file=sys.stderr)
+        return FAILED
+    except MemoryError:
+        print(f"certree {options.command}: there is not enough memory", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         print(f"certree {options.command}: aborted before there was a result", file=sys.stderr)
         return ABORTED
