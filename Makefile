@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
 CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/*.h)
 
-.PHONY: demo test test-long pytest engine-test fuzz lint format bench agreement clean
+.PHONY: demo test test-long test-arm64 pytest engine-test fuzz mutants lint format bench agreement clean
 
 # The case study: prints it and writes certree-demo/ (tables, models, pictures).
 demo: .venv-demo/installed
@@ -52,6 +52,22 @@ fuzz: .venv-test/installed
 	cmake --build build/fuzz --target engine_fuzz
 	build/fuzz/engine_fuzz --minutes $(HALF) --seed $(SEED)
 	.venv-test/bin/python -m tests.fuzz --minutes $(HALF) --seed $(SEED)
+
+# Deliberate breakages, each of which some test must catch (tests/mutants.toml).
+mutants: .venv-test/installed
+	.venv-test/bin/python -m tests.mutants
+
+# The engine's test for arm64, cross-compiled and run by an emulator. Debian's packages, or any with these programs.
+ARM64_CXX ?= aarch64-linux-gnu-g++
+ARM64_RUN ?= qemu-aarch64-static -L /usr/aarch64-linux-gnu
+test-arm64:
+	@for program in $(ARM64_CXX) $(firstword $(ARM64_RUN)); do command -v $$program > /dev/null || { \
+	    echo "test-arm64 needs $$program. On Debian: apt-get install g++-aarch64-linux-gnu qemu-user-static"; exit 1; }; done
+	cmake -S . -B build/arm64 -DCERTREE_TESTS=ON -DCERTREE_WERROR=ON -DCMAKE_SYSTEM_NAME=Linux \
+	    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=$(ARM64_CXX)
+	cmake --build build/arm64
+	$(ARM64_RUN) build/arm64/engine_test
+	$(ARM64_RUN) build/arm64/engine_fuzz --cases 20000 --seed 1
 
 lint: .venv-lint/installed
 	.venv-lint/bin/ruff check
