@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "fuzz_oracle.hpp"
+#include "witness.hpp"
 
 namespace certree::fuzz {
 
@@ -185,6 +186,35 @@ std::string fault_of(const Problem& problem) {
     } catch (const std::exception& error) {
         return std::string("an exception: ") + error.what();
     }
+}
+
+std::string claim_at_fault(const Problem& problem) {
+    const std::optional<Optimum> optimum = enumerate(problem.table, problem.options.constraints, penalty_of(problem));
+    if (!optimum || problem.options.has_reference) {
+        return "";
+    }
+    // Trees are told by the instance's tests, which are the same as long as merging them is on or off alike.
+    const std::uint32_t merging = problem.options.switches & no_test_merging;
+    constexpr std::uint32_t others[] = {0U, no_cache | no_deepening, no_interval | no_similarity, ~0U};
+    for (const std::uint32_t off : others) {
+        Problem other = problem;
+        other.options.switches = (off & ~std::uint32_t{no_test_merging}) | merging;
+        other.options.n_asked = -1;
+        other.options.memory_bytes = 0;
+        const test::Finished found(other.table, other.options);
+        if (found.upper() > optimum->most / normaliser_of(problem) + answer_of(other).rounding) {
+            continue;
+        }
+        const Witness witness(found.instance, found.result.tree);
+        other.options = problem.options;
+        other.options.witness = &witness;
+        try {
+            const test::Finished again(other.table, other.options);
+        } catch (const WitnessPruned& pruned) {
+            return name_of(pruned.claim) + std::string(": ") + pruned.what();
+        }
+    }
+    return "";
 }
 
 }  // namespace certree::fuzz

@@ -177,6 +177,8 @@ private:
         std::fflush(stdout);
         const Problem shrunk = shrink(problem);
         std::printf("shrunk: %s\n%s", fault_of(shrunk).c_str(), as_test(shrunk).c_str());
+        const std::string claim = claim_at_fault(shrunk);
+        std::printf("%s\n", claim.empty() ? "no claim rules out an optimal tree" : claim.c_str());
     }
 
     const Arguments& arguments_;
