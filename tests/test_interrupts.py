@@ -229,7 +229,6 @@ def test_one_press_ends_the_study(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], at: int, trees: list[str]
 ) -> None:
     effects = write(tmp_path / "effects.csv", ["effect"], np.random.default_rng(0).normal(1000, 4000, 722))
-    monkeypatch.setattr(study.folder, "has_pictures", lambda: False)
     Press(monkeypatch, certree.estimators, at, is_after=False)
     assert run("demo", "--effects", effects, "--depths", 2, 3, "--output", tmp_path / "study") == 3
     printed = capsys.readouterr()
@@ -238,6 +237,7 @@ def test_one_press_ends_the_study(
     assert printed.err.count("interrupted: the study holds what was found so far") == 1
     assert "the best tree so far has" not in printed.err
     assert sorted(path.stem for path in (tmp_path / "study" / "models").iterdir()) == trees
+    assert not (tmp_path / "study" / "trees").exists()
 
 
 def test_a_press_in_a_policy_of_the_study_keeps_its_trees(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -288,3 +289,10 @@ def test_a_full_standard_output_is_a_failure(
         assert run("fit", table, *FIT, "--out", table.with_name("model.json")) == 1
     assert capsys.readouterr().err == "certree fit: cannot print: No space left on device\n"
     assert load(table.with_name("model.json")).certificate_["status"] == "optimal"
+
+
+def test_a_terminal_that_lacks_letters_shows_the_tree(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", shown)
+    assert run("fit", table, *FIT) == 0
+    assert b"size <= 2.5" in shown.buffer.getvalue()

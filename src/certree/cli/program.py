@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ def run_command(arguments: Sequence[str] | None) -> int:
             # Closed by the caller. What is printed goes nowhere, and not into the next file that is opened.
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
     options = make_parser().parse_args(arguments)
+    if options.command != "predict" and isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a letter is no reason to lose a tree; in predictions it would be a wrong label.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         check_destinations(options)
         code: int = options.run(options)

@@ -5,7 +5,7 @@ effects.csv                     each man: columns, arm, earnings, effect, its er
 trees.csv  sensitivity.csv  policy.csv
 scores-cost-1000.csv            each man: columns, arm, and the reward of either action that the policy was learned from
 models/direct-depth-3.json      `certree show` and `certree verify` take them
-trees/direct-depth-3.svg        where matplotlib is installed
+trees/direct-depth-3.svg        where matplotlib is installed, of a study that was not interrupted
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def write(case: CaseStudy, folder: Path) -> list[Path]:
         contents[f"{name}.csv"] = text.getvalue().encode()
     for name, model in _name_models(case):
         contents[f"models/{name}.json"] = export_json(model).encode()
-    if has_pictures():
+    # Who has pressed Ctrl-C does not wait for pictures.
+    if has_pictures() and case.is_complete:
         contents |= {f"trees/{name}.svg": draw(name, model) for name, model in _name_models(case)}
     for name, content in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
