@@ -224,7 +224,7 @@ class TestFit:
         quiet = capsys.readouterr()
         run("fit", table, *FIT, "--progress")
         loud = capsys.readouterr()
-        assert quiet.err == ""
+        assert len(quiet.err.splitlines()) == 8  # what the seven columns were read as
         assert loud.out.splitlines()[:-1] == quiet.out.splitlines()[:-1]
 
     @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ class TestFit:
             (["--label", "earnings", "--ignore", "colour"], "has no column 'colour'"),
             (["--label", "age", "--weight", "earnings"], "line 2: column 'earnings' holds"),
             (["--label", "earnings", "--regularization", "-1"], "'regularization' parameter"),
-            (["--label", "earnings", "--categorical", "colour"], "names column 'colour'"),
+            (["--label", "earnings", "--categorical", "colour"], "has no column 'colour'; it has age, education"),
             (["--label", "earnings", "--separator", ";"], "has no column 'earnings'"),
         ],
     )
@@ -243,7 +243,7 @@ class TestFit:
         assert run("fit", table, *options) == 2
         captured = capsys.readouterr()
         assert message in captured.err
-        assert captured.err.startswith("certree fit: ")
+        assert captured.err.splitlines()[-1].startswith("certree fit: ")
         assert captured.out == ""
 
     def test_bad_files(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -468,7 +468,7 @@ class TestOthers:
 
         monkeypatch.setattr(SparseTreeClassifier, "fit", abort)
         assert run("fit", table, *FIT) == 130
-        assert capsys.readouterr().err == "certree fit: aborted before there was a result\n"
+        assert capsys.readouterr().err.endswith("\ncertree fit: aborted before there was a result\n")
 
     def test_a_reader_that_leaves_early_is_no_failure(self) -> None:
         reader, writer = os.pipe()

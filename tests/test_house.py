@@ -19,6 +19,7 @@ ROOMS = (
     "writing",
     "table",
     "tree",
+    "reading",
     "features",
     "problem",
     "weights",

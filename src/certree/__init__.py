@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from certree.plot import plot_budget_curve, plot_tree
     from certree.policy import PolicyTree
     from certree.problem import Problem
+    from certree.reading import ColumnReading, ReadingWarning
     from certree.solution import Solution
     from certree.solver import Limits, solve
     from certree.tree import Tree
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 __version__ = version("certree")
 
 __all__ = [
+    "ColumnReading",
     "Limits",
     "PolicyTree",
     "Problem",
+    "ReadingWarning",
     "Solution",
     "SparseTreeClassifier",
     "Tree",
@@ -57,6 +60,7 @@ _ROOMS = {
     "plot": ("plot_budget_curve", "plot_tree"),
     "policy": ("PolicyTree",),
     "problem": ("Problem",),
+    "reading": ("ColumnReading", "ReadingWarning"),
     "solution": ("Solution",),
     "solver": ("Limits", "solve"),
     "tree": ("Tree",),

@@ -35,6 +35,7 @@ from certree.guesses import (
     tree_dimension,
 )
 from certree.problem import Problem, check_weights
+from certree.reading import ColumnReading, warn_about
 from certree.solution import Solution, carry_over
 from certree.solver import Limits, bin_numeric, describe_best, search, warn_interrupted
 from certree.table import Table, read_table
@@ -47,6 +48,7 @@ Array = NDArray[Any]
 class TreeEstimator(BaseEstimator):
     """What every estimator that ends in one tree does with it, whatever its leaves stand for."""
 
+    columns_: tuple[ColumnReading, ...]
     tree_: Tree
     depth_: int
     n_leaves_: int
@@ -106,7 +108,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         reference. A classifier that is not fitted is fitted, with the weights where it takes them.
     class_weight : dict, "balanced" or None, default=None
     categorical_features : "auto", mask, numbers or names, default="auto"
-        Columns read as categories besides strings and what a frame itself calls categorical.
+        Columns read as categories besides strings and what a frame itself calls categorical. One that is named here
+        loses its order, and no warning is given that it looks numeric.
     time_limit : float or None, default=None
         Seconds. When they are over, the best tree so far is kept with a true lower bound.
     memory_limit : int or None, default=None
@@ -122,6 +125,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     ----------
     classes_ : ndarray of the labels
     n_features_in_, feature_names_in_ : as in scikit-learn
+    columns_ : tuple of ColumnReading
+        What each column was read as: its kind, distinct and missing values, order, and what may not have been meant.
     tree_ : Tree
     n_leaves_, depth_ : int
     loss_ : float
@@ -229,6 +234,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         if factors is not None:
             weights = check_weights(weights * factors[codes], table.n_rows)
         problem, guarantees = self._make_problem(table, classes, codes, weights)
+        warn_about(self.columns_)
         predicted = self._predict_reference(X, y, weights, classes, problem)
         solution = self._solve(problem, predicted)
 
@@ -295,6 +301,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
                 weights=weights,
                 binner=bin_numeric,
             )
+            self.columns_ = features.readings
             return Problem.from_labels(
                 features,
                 codes,

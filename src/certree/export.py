@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from certree.estimators import SparseTreeClassifier
 from certree.policy import PolicyTree
+from certree.reading import restore_readings
 from certree.tree import FORMAT as TREE_FORMAT
 from certree.tree import Array, Test, Tree, Value, format_number
 
@@ -254,6 +255,7 @@ def export_json(model: Any, *, indent: int | None = 1) -> str:
         "version": VERSION,
         "estimator": type(model).__name__,
         "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items() if _is_plain(value)},
+        "readings": [reading.to_dict() for reading in model.columns_],
         "has_feature_names": hasattr(model, "feature_names_in_"),
         "fit_seconds": float(model.fit_seconds_),
         "statistics": _plain(model.statistics_),
@@ -326,6 +328,7 @@ def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
         if "budget" in certificate:
             model.spend_, model.price_ = certificate["budget"]["spend"], certificate["budget"]["price"]
     model.tree_, model.n_leaves_, model.depth_ = tree, tree.n_leaves, tree.depth
+    model.columns_ = restore_readings(document.get("readings"), tree.columns)
     model.n_features_in_ = len(tree.columns)
     if document["has_feature_names"]:
         model.feature_names_in_ = np.array([column.name for column in tree.columns], dtype=object)

@@ -28,7 +28,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.table import Table, find_positions, name_row, read_table
+from certree.reading import ColumnReading, remark_on
+from certree.table import Table, count_missing, find_positions, name_row, read_table
 from certree.tree import Column, Test, Value, plain_value
 
 Array = NDArray[Any]
@@ -125,6 +126,8 @@ class Features:
     columns: tuple[Column, ...]
     axes: tuple[Axis, ...]
     codes: Array
+    readings: tuple[ColumnReading, ...]
+    """What each column was read as, for people."""
     categorical_features: tuple[bool, ...]
     thresholds: str | int | Cuts
     binner: Binner
@@ -185,8 +188,10 @@ def make_features(
             f"X has {table.n_rows} rows and {table.n_columns} columns; an index holds at most {LARGEST_INDEX}"
         )
     thresholds = _read_thresholds(thresholds, table)
-    mask = read_categorical_features(categorical_features, table)
+    chosen = _read_chosen(categorical_features, table)
+    mask = tuple(own or index in chosen for index, own in enumerate(table.is_categorical))
     columns: list[Column] = []
+    readings: list[ColumnReading] = []
     axes: list[Axis] = []
     codes: list[Array] = []
     for index, values in enumerate(table.columns):
@@ -194,10 +199,17 @@ def make_features(
         order = None if mask[index] else table.declared.get(table.names[index])
         if order is None and (mask[index] or values.dtype != np.float64):
             column, new_axes, new_codes = _read_categories(index, table)
+            n_distinct = len(column.categories)
             if not isinstance(own, (str, int)):
                 new_axes, new_codes = _choose_categories(column, new_axes, new_codes, own)
         else:
-            column, new_axes, new_codes = _read_numbers(index, table, order, own, weights, binner)
+            column, numbers, distinct = _read_numbers(index, table, order, binner)
+            n_distinct = len(distinct)
+            new_axes, new_codes = _make_axes(index, numbers, distinct, own, weights)
+        remark = "" if index in chosen else remark_on(index, table)
+        n_missing = count_missing(values) if column.has_missing else 0
+        own_order = column.categories if order is not None else ()
+        readings.append(ColumnReading(column.name, column.kind, n_distinct, n_missing, own_order, remark))
         columns.append(column)
         axes += new_axes
         codes += new_codes
@@ -205,7 +217,7 @@ def make_features(
     for row, axis_codes in zip(matrix, codes, strict=True):
         row[:] = axis_codes
     matrix.flags.writeable = False
-    return Features(table, tuple(columns), tuple(axes), matrix, mask, thresholds, binner)
+    return Features(table, tuple(columns), tuple(axes), matrix, tuple(readings), mask, thresholds, binner)
 
 
 def _read_thresholds(thresholds: Any, table: Table) -> str | int | Cuts:
@@ -220,11 +232,10 @@ def _read_thresholds(thresholds: Any, table: Table) -> str | int | Cuts:
     return tuple(map(tuple, thresholds))
 
 
-def read_categorical_features(categorical_features: Any, table: Table) -> tuple[bool, ...]:
-    """One flag a column: whether it is read as categories."""
-    mask = list(table.is_categorical)
+def _read_chosen(categorical_features: Any, table: Table) -> set[int]:
+    """The columns that were named to be read as categories."""
     if categorical_features is None or (isinstance(categorical_features, str) and categorical_features == "auto"):
-        return tuple(mask)
+        return set()
     if isinstance(categorical_features, str):
         raise ValueError(f'categorical_features must be "auto", a mask, numbers or names, not {categorical_features!r}')
     chosen = np.asarray(categorical_features)
@@ -245,9 +256,7 @@ def read_categorical_features(categorical_features: Any, table: Table) -> tuple[
             if name not in table.names:
                 raise ValueError(f"categorical_features names column {name!r}, which X does not have")
             numbers.append(table.names.index(name))
-    for number in numbers:
-        mask[number] = True
-    return tuple(mask)
+    return set(numbers)
 
 
 def separate(lower: float, upper: float) -> float:
@@ -260,14 +269,9 @@ def separate(lower: float, upper: float) -> float:
 
 
 def _read_numbers(
-    index: int,
-    table: Table,
-    order: tuple[Any, ...] | None,
-    thresholds: str | int | Sequence[Value | None],
-    weights: Array | None,
-    binner: Binner,
-) -> tuple[Column, list[Axis], list[Array]]:
-    """Numbers, or ordered categories by their places in the order."""
+    index: int, table: Table, order: tuple[Any, ...] | None, binner: Binner
+) -> tuple[Column, Array, Array]:
+    """Numbers, or ordered categories by their places in the order, as the binner gives them."""
     name, values = table.names[index], table.columns[index]
     if order is not None:
         values = _read_places(index, table, order)
@@ -279,11 +283,22 @@ def _read_numbers(
         column = Column(name, "numeric", (), has_missing)
     else:
         column = Column(name, "ordered", tuple(map(plain_value, order)), has_missing)
+    return column, codes, distinct
+
+
+def _make_axes(
+    index: int,
+    codes: Array,
+    distinct: Array,
+    thresholds: str | int | Sequence[Value | None],
+    weights: Array | None,
+) -> tuple[list[Axis], list[Array]]:
+    """The axes of a column of numbers, and their codes."""
     below, above = distinct[:-1], distinct[1:]
     cuts: Array | None = None
     if not isinstance(thresholds, (str, int)):
         if not thresholds:
-            return column, [], []
+            return [], []
         cuts = _given_cuts(thresholds, distinct)
     elif not isinstance(thresholds, str) and len(below) > thresholds:
         cuts = _quantile_cuts(codes, len(distinct), thresholds, weights)
@@ -292,16 +307,16 @@ def _read_numbers(
         codes = np.where(codes < 0, np.int32(-1), bins[codes])
         below, above = distinct[cuts], distinct[cuts + 1]
     n_bins = len(below) + (len(distinct) > 0)
-    if not has_missing:
-        return column, *_only_if_useful(Axis(index, "values", n_bins, below, above), codes)
+    if codes.min() >= 0:
+        return _only_if_useful(Axis(index, "values", n_bins, below, above), codes)
     if n_bins == 0:
-        return column, [], []
+        return [], []
     first, first_codes = Axis(index, "missing first", n_bins + 1, below, above), codes + 1
     if n_bins == 1:
-        return column, [first], [first_codes]
+        return [first], [first_codes]
     last_codes = np.where(codes < 0, np.int32(n_bins), codes)
     last = Axis(index, "missing last", n_bins + 1, below, above)
-    return column, [first, last], [first_codes, last_codes]
+    return [first, last], [first_codes, last_codes]
 
 
 def _read_places(index: int, table: Table, order: tuple[Any, ...]) -> Array:

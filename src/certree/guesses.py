@@ -31,6 +31,7 @@ from tqdm.auto import tqdm
 
 from certree.features import Features, make_features
 from certree.problem import Problem
+from certree.reading import warn_about
 from certree.table import name_row, read_table
 from certree.tree import Test, Value
 
@@ -195,6 +196,7 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: X has {table.n_rows}, y {len(y)}"
             )
         features = make_features(table, categorical_features=self.categorical_features)
+        warn_about(features.readings)
         return self.fit_problem(Problem.from_labels(features, y, sample_weight, max_depth=1))
 
     def fit_problem(self, problem: Problem) -> ThresholdGuess:

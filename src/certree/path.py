@@ -18,6 +18,7 @@ from joblib import effective_n_jobs
 
 from certree.features import make_features
 from certree.problem import Problem
+from certree.reading import warn_about
 from certree.solution import Solution
 from certree.solver import Limits, bin_numeric, search, warn_interrupted
 from certree.tree import Tree
@@ -112,6 +113,7 @@ def regularization_path(
         raise ValueError("give n_jobs or n_threads, not both")
     threads = effective_n_jobs(n_jobs) if n_threads is None else n_threads
     features = make_features(X, categorical_features=categorical_features, thresholds=thresholds, binner=bin_numeric)
+    warn_about(features.readings)
     problem = Problem.from_labels(
         features,
         y,

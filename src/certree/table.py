@@ -91,6 +91,8 @@ class Table:
     declared: Mapping[str, tuple[Any, ...] | None] = field(default_factory=dict)
     """By name the columns that the source itself declares to be categories: those of an ordered column from the lowest
     to the highest, None for a column without an order."""
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    """By name what reading has changed about a column, as the end of a sentence."""
 
     @property
     def n_columns(self) -> int:
@@ -116,6 +118,13 @@ class Table:
             columns=tuple(self.columns[place] for place in places),
             is_categorical=tuple(self.is_categorical[place] for place in places),
         )
+
+
+def count_missing(values: Array) -> int:
+    """How many values of a column are missing."""
+    if values.dtype == np.float64:
+        return int(np.count_nonzero(np.isnan(values)))
+    return sum(value is None for value in values.tolist())
 
 
 def find_positions(values: Array, order: Sequence[Any]) -> Array:
@@ -205,7 +214,8 @@ def _read_frame(source: Any) -> Table | None:
         if is_declared:
             raw, declared[name] = _read_declared(series.to_native())
         else:
-            raw = series.to_numpy()
+            # As a list, because an array of fixed width loses the NUL characters at the end of a text.
+            raw = _objects(series.to_list()) if series.dtype == nw.String else series.to_numpy()
         values, is_text = _read_column(raw, name)
         columns.append(values)
         is_categorical.append(declared[name] is None if is_declared else is_text)

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMIT_STATUSES, LIMITED
-from certree.cli.inputs import BOOSTING, read_labels, read_problem, read_settings
+from certree.cli.inputs import BOOSTING, read_data, read_labels, read_problem, read_settings
 from certree.cli.models import print_model
 from certree.cli.options import add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
-from certree.datasets.files import read_csv
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_json
 from certree.table import Array
@@ -46,6 +46,7 @@ def add_weighing(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     X, y, weights = read_problem(options)
+    print_columns(options, X, options.categorical)
     model = SparseTreeClassifier(
         regularization=options.regularization,
         class_weight=options.class_weight,
@@ -74,4 +75,4 @@ def read_reference(options: argparse.Namespace) -> str | Array | None:
     reference: str | None = options.reference
     if reference is None or reference == BOOSTING:
         return reference
-    return read_labels(read_csv(options.data, separator=options.separator), options, reference)
+    return read_labels(read_data(options), options, reference)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +41,27 @@ def find_action(flag: str, name: Any, actions: Sequence[Any]) -> Any:
     raise ValueError(f"{flag} names {str(name)!r}, which is none of the actions {', '.join(map(str, actions))}")
 
 
+def read_data(options: argparse.Namespace, text_columns: Collection[str] = ()) -> Table:
+    """The file that a command is about, read as its options say."""
+    numeric, categorical = getattr(options, "numeric", []), getattr(options, "categorical", [])
+    both = sorted({*numeric} & {*categorical})
+    if both:
+        raise ValueError(f"--numeric and --categorical both name column {both[0]!r}")
+    table = read_csv(
+        options.data,
+        separator=options.separator,
+        text_columns=text_columns,
+        number_columns=numeric,
+        missing=options.missing,
+    )
+    for name in (*numeric, *categorical):
+        find_column(table, name, options.data)
+    return table
+
+
 def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | None]:
     """Features, labels and weights from the options that add_table and add_problem define."""
-    table = read_csv(options.data, separator=options.separator)
+    table = read_data(options)
     y, weights = read_labels(table, options), read_weights(table, options)
     for name in options.ignore:
         find_column(table, name, options.data)
@@ -68,7 +86,7 @@ def read_settings(options: argparse.Namespace) -> dict[str, Any]:
     }
     if options.command != "policy":
         settings["min_weight_leaf"] = options.min_weight_leaf
-        settings["categorical_features"] = "auto" if options.categorical is None else options.categorical
+        settings["categorical_features"] = options.categorical or "auto"
     return settings
 
 

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from certree.datasets.files import MISSING_MARKS
+
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="JSON file that fit --out or policy --out has written")
@@ -21,7 +23,7 @@ def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False
     if may_have_rewards:
         add_rewards(parser, target)
     parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a row's mistake costs")
-    add_separator(parser)
+    add_reading(parser)
 
 
 def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
@@ -34,8 +36,13 @@ def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
     )  # fmt: skip
 
 
-def add_separator(parser: argparse.ArgumentParser) -> None:
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How a file is to be read."""
     parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
+    parser.add_argument(
+        "--missing", nargs="+", default=[], metavar="MARK",
+        help=f"marks of a missing value besides {', '.join(sorted(MISSING_MARKS - {''}))} and nothing at all",
+    )  # fmt: skip
 
 
 def add_problem(
@@ -44,8 +51,12 @@ def add_problem(
     """What may be asked of a search; a fit may have some of it guessed."""
     words = ("none", "guess") if has_guesses else ("none",)
     parser.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="columns to leave out")
+    parser.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", help="columns to read as categories")
+    parser.add_argument(
+        "--numeric", nargs="+", default=[], metavar="COLUMN",
+        help="columns to read as numbers: refused, with the lines, where a cell is none",
+    )  # fmt: skip
     if not is_policy:
-        parser.add_argument("--categorical", nargs="+", metavar="COLUMN", help="numeric columns to read as categories")
         parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")
     parser.add_argument(
         "--depth",

@@ -18,6 +18,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from certree.reading import ReadingWarning
 from certree.writing import check_writable, is_special, replace_file
 
 INPUTS, DESTINATIONS = ("data", "model", "effects"), ("out", "plot", "scores")
@@ -95,6 +96,7 @@ def warnings_on_standard_error() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ReadingWarning)  # what columns were read as has been said, in other words
         warnings.showwarning = show
         yield
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
+from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import read_problem, read_settings
 from certree.cli.options import add_problem, add_table
@@ -28,6 +29,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     X, y, weights = read_problem(options)
+    print_columns(options, X, options.categorical)
     with warnings_on_standard_error():
         path = regularization_path(X, y, weights, n_threads=effective_n_jobs(options.jobs), **read_settings(options))
     rows = path.to_rows()

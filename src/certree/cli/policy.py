@@ -13,20 +13,22 @@ from typing import Any
 import numpy as np
 
 from certree import policy
+from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMIT_STATUSES, LIMITED
 from certree.cli.inputs import (
     find_action,
     find_column,
     name_amounts,
     read_amounts,
+    read_data,
     read_labels,
     read_settings,
     read_weights,
 )
 from certree.cli.models import print_model
-from certree.cli.options import add_problem, add_rewards, add_separator, read_amount
+from certree.cli.options import add_problem, add_reading, add_rewards, read_amount
 from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
-from certree.datasets.files import read_csv, to_labels
+from certree.datasets.files import to_labels
 from certree.export import export_json
 from certree.policy import PolicyTree
 from certree.table import Table
@@ -45,7 +47,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("data", type=Path, help="CSV file with a header line")
     add_rewards(parser, parser)
     parser.add_argument("--weight", metavar="COLUMN", help="with rewards: the column with the weight of each row")
-    add_separator(parser)
+    add_reading(parser)
     add_problem(parser, depth=2, is_policy=True)
     parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty a leaf (default 0)")
     parser.add_argument(
@@ -80,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     is_log = options.outcome is not None
     if (options.rewards is not None) == is_log or (is_log and options.treatment is None):
         raise ValueError("name either the columns of --rewards, or --treatment and --outcome")
-    table = read_csv(options.data, separator=options.separator)
+    table = read_data(options, text_columns=options.categorical)
     roles = {options.treatment, options.outcome, options.weight, options.group, *(options.rewards or [])} - {None}
     for name in (*roles, *options.ignore):
         find_column(table, name, options.data)
@@ -91,9 +93,11 @@ def run(options: argparse.Namespace) -> int:
         regularization=options.regularization, min_samples_arm=options.min_samples_arm, budget=options.budget,
         n_jobs=options.jobs, **read_settings(options),
     )  # fmt: skip
+    X = table.select(names)
+    print_columns(options, X)
     learn = learn_from_log if is_log else learn_from_rewards
     with warnings_on_standard_error():
-        scores, evaluate = learn(model, table.select(names), table, options)
+        scores, evaluate = learn(model, X, table, options)
     is_saved = save(options, options.out, export_json(model))
     is_saved &= save(options, options.scores, scores)
     print_model(model.tree_, model.certificate_)

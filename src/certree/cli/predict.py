@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from certree.cli.exits import DONE, FAILED
-from certree.cli.inputs import pick_columns, text_columns
-from certree.cli.options import add_model, add_separator
+from certree.cli.inputs import pick_columns, read_data, text_columns
+from certree.cli.options import add_model, add_reading
 from certree.cli.outputs import add_force, make_csv, save
-from certree.datasets.files import read_csv
 from certree.export import load, tree_of
 
 
@@ -20,7 +19,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("predict", help="predict the rows of a table")
     add_model(parser)
     parser.add_argument("data", type=Path, help="CSV file with the tree's columns; others are ignored")
-    add_separator(parser)
+    add_reading(parser)
     parser.add_argument("--probabilities", action="store_true", help="also the share of each label in the row's leaf")
     parser.add_argument("--out", type=Path, metavar="CSV", help="write to this file instead of standard output")
     add_force(parser)
@@ -29,7 +28,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     tree = tree_of(load(options.model))
-    table = read_csv(options.data, separator=options.separator, text_columns=text_columns(tree))
+    table = read_data(options, text_columns(tree))
     X = pick_columns(table, tree, options.data)
     header = ["prediction"]
     columns: list[Iterable[Any]] = [tree.predict(X).tolist()]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from certree import certify
+from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import (
     find_action,
@@ -15,12 +16,12 @@ from certree.cli.inputs import (
     name_amounts,
     pick_columns,
     read_amounts,
+    read_data,
     read_labels,
     read_weights,
     text_columns,
 )
 from certree.cli.options import add_model, add_table
-from certree.datasets.files import read_csv
 from certree.policy import PolicyTree
 from certree.table import Table
 from certree.tree import Tree
@@ -38,8 +39,9 @@ def run(options: argparse.Namespace) -> int:
     tree, certificate = model.tree_, model.certificate_
     has_text_labels = all(isinstance(label, str) for label in tree.labels)
     named = {options.label, options.treatment} - {None} if has_text_labels else set()
-    table = read_csv(options.data, separator=options.separator, text_columns={*text_columns(tree), *named})
+    table = read_data(options, {*text_columns(tree), *named})
     X, weights = pick_columns(table, tree, options.data), read_weights(table, options)
+    print_columns(options, tree.read(X), [column.kind == "categorical" for column in tree.columns])
     if isinstance(model, PolicyTree):
         facts = read_policy_facts(table, tree, options)
         verdict = certify.check(certificate, tree, X, sample_weight=weights, **facts)

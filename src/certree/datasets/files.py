@@ -1,8 +1,8 @@
 """CSV files to tables, and tables to what users hold in their hands.
 
 Promises that a value is never guessed at: a column is numeric if all of its entries are numbers, boolean if all are
-true or false, and otherwise holds its strings as they stand. A file that is not a rectangle of named columns is refused
-with the line that breaks it.
+true or false, and otherwise holds its strings as they stand; what marks a missing value can be named. A
+file that is not a rectangle of named columns is refused with the line that breaks it.
 """
 
 from __future__ import annotations
@@ -22,20 +22,33 @@ MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 _BOOLEAN_WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
-def read_csv(path: str | Path, *, separator: str = ",", text_columns: Collection[str] = ()) -> Table:
-    """The named columns of a CSV file with a header line. `text_columns` stay text even if all entries are numbers."""
+def read_csv(
+    path: str | Path,
+    *,
+    separator: str = ",",
+    text_columns: Collection[str] = (),
+    number_columns: Collection[str] = (),
+    missing: Collection[str] = (),
+) -> Table:
+    """The named columns of a CSV file with a header line.
+
+    `text_columns` stay text even if all entries are numbers; `number_columns` are numbers, or an error names the lines
+    of the entries that are not. `missing` are further marks of a missing value, besides the usual ones.
+    """
     path = Path(path)
+    marks = MISSING_MARKS | {mark.strip() for mark in missing}
     with path.open(newline="", encoding="utf-8-sig") as file:
         try:
             names, rows, lines = _read_rows(csv.reader(file, delimiter=separator, strict=True), path)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a CSV file in UTF-8: {error}") from error
-    columns = tuple(
-        _read_column(entries, name in text_columns)
-        for name, entries in zip(names, zip(*rows, strict=True), strict=True)
-    )
+    entries = dict(zip(names, zip(*rows, strict=True), strict=True))
+    for name in number_columns:
+        if name in entries:
+            _check_numbers(path, name, entries[name], marks, lines)
+    columns = tuple(_read_column(own, name in text_columns, marks) for name, own in entries.items())
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
-    return Table(names, columns, is_categorical, len(rows), True, RowNames("line", lines))
+    return Table(names, columns, is_categorical, len(rows), True, RowNames("line", lines), dict.fromkeys(text_columns))
 
 
 def to_labels(column: Array) -> Array:
@@ -88,17 +101,25 @@ def _read_rows(lines: Any, path: Path) -> tuple[tuple[str, ...], list[list[str]]
     return names, rows, np.array(numbers)
 
 
-def _read_column(entries: tuple[str, ...], is_text: bool) -> Array:
+def _check_numbers(path: Path, name: str, entries: tuple[str, ...], marks: Collection[str], lines: Array) -> None:
+    strays = [row for row, entry in enumerate(entries) if entry.strip() not in marks and not _is_number(entry.strip())]
+    if strays:
+        cells = ", ".join(f"{entries[row]!r} (line {lines[row]})" for row in strays[:3])
+        others = f" and {len(strays) - 3:,} more" if len(strays) > 3 else ""
+        raise ValueError(f"{path}: column {name!r} is to be read as numbers, but holds {cells}{others}")
+
+
+def _read_column(entries: tuple[str, ...], is_text: bool, marks: Collection[str]) -> Array:
     stripped = [entry.strip() for entry in entries]
-    present = {entry for entry in stripped if entry not in MISSING_MARKS}
+    present = {entry for entry in stripped if entry not in marks}
     column: Array
     if not is_text and present and present <= _BOOLEAN_WORDS.keys():
         values = [_BOOLEAN_WORDS.get(entry) for entry in stripped]
         column = np.array(values, dtype=object if None in values else bool)
     elif not is_text and all(_is_number(entry) for entry in present):
-        column = np.array([np.nan if entry in MISSING_MARKS else float(entry) for entry in stripped])
+        column = np.array([np.nan if entry in marks else float(entry) for entry in stripped])
     else:
-        column = np.array([None if entry in MISSING_MARKS else entry for entry in stripped], dtype=object)
+        column = np.array([None if entry in marks else entry for entry in stripped], dtype=object)
     column.flags.writeable = False
     return column
 

@@ -21,6 +21,7 @@ from certree.features import make_features
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spending
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
+from certree.reading import read_text_columns, warn_about
 from certree.solver import Limits, bin_numeric, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree
@@ -119,6 +120,7 @@ def budget_curve(
     and the curve then holds the corners found so far.
     """
     table = read_table(X)
+    warn_about(read_text_columns(table))
     amounts, actions = read_rewards(rewards, table.n_rows)
     weights = check_weights(sample_weight, table.n_rows)
     problem = Problem.from_rewards(

@@ -36,6 +36,7 @@ from certree.policy.log import (
     read_log,
 )
 from certree.policy.scores import Nuisances, Scores, combine, make_scores, split_rows
+from certree.reading import ReadingWarning
 from certree.solver import SearchInterrupted, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree, Value, format_number, plain_value
@@ -395,6 +396,8 @@ def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) ->
         fit_params = {"treatment": np.array(log.actions, dtype=object)[log.treatment]} | fit_params
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchInterrupted)
+        # The whole log was read before its parts, and what there was to say of its columns was said.
+        warnings.simplefilter("ignore", ReadingWarning)
         model.fit(log.X, scores, **fit_params)
     if getattr(model, "status_", None) == "interrupted":
         # A fold's policy that was stopped is not the policy that is asked about.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from certree.reading import read_text_columns, warn_about
 from certree.table import Table, name_row, read_table
 from certree.tree import Value, plain_value
 from certree.weights import number_columns
@@ -83,6 +84,7 @@ def read_log(
     if not isinstance(maximize, (bool, np.bool_)):
         raise ValueError(f"maximize must be True or False, not {maximize!r}")
     table = read_table(X)
+    warn_about(read_text_columns(table))
     _check_finite(table)
     codes, names = read_treatment(treatment, table.n_rows, actions)
     values = _read_outcome(outcome, table.n_rows)

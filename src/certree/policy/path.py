@@ -12,6 +12,7 @@ from certree.features import make_features
 from certree.path import PathPoint, RegularizationPath, trace_path
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import Problem, check_weights
+from certree.reading import read_text_columns, warn_about
 from certree.solver import Limits, bin_numeric
 from certree.table import read_table
 
@@ -58,6 +59,7 @@ def regularization_path(
     and the path then holds what was found so far.
     """
     table = read_table(X)
+    warn_about(read_text_columns(table))
     amounts, actions = read_rewards(rewards, table.n_rows)
     weights = check_weights(sample_weight, table.n_rows)
     problem = Problem.from_rewards(

@@ -26,6 +26,7 @@ from certree.features import make_features
 from certree.policy.budget import Spending, read_spending, solve_within
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import Problem, check_weights
+from certree.reading import warn_about
 from certree.solver import Limits, bin_numeric, search, warn_interrupted
 from certree.tree import Tree
 
@@ -71,6 +72,8 @@ class PolicyTree(TreeEstimator):
     ----------
     actions_ : ndarray of the actions
     n_features_in_, feature_names_in_ : as in scikit-learn
+    columns_ : tuple of ColumnReading
+        What each column was read as: its kind, distinct and missing values, order, and what may not have been meant.
     tree_ : Tree
         Its costs are what an action falls short of the best action of every row.
     n_leaves_, depth_ : int
@@ -201,6 +204,7 @@ class PolicyTree(TreeEstimator):
         weights = check_weights(sample_weight, table.n_rows)
         arms = read_arms(treatment, actions, weights, self.min_samples_arm)
         features = make_features(table, thresholds=self.thresholds, weights=weights, binner=bin_numeric)
+        warn_about(features.readings)
         problem = Problem.from_rewards(
             features,
             amounts,
@@ -221,6 +225,7 @@ class PolicyTree(TreeEstimator):
             solution = solve_within(spending, self.budget, limits, verbose=self.verbose)
 
         self.actions_ = np.array(actions)
+        self.columns_ = features.readings
         self.tree_: Tree = solution.tree
         self.n_leaves_ = solution.tree.n_leaves
         self.depth_ = solution.tree.depth

@@ -1,0 +1,194 @@
+"""What each column was read as, and what its owner may not have meant.
+
+This room promises that nothing is misread in silence. It changes nothing: one stray word still makes a column of
+numbers categorical, as documented, but it is said, with the cells and the rows that did it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from certree.table import Table, name_row
+from certree.tree import Column, Kind, Value, plain_value
+
+MOST_WORDS = 0.2
+"""The share of the cells, or of the distinct values, that may be words in a column that looks numeric."""
+MOST_CELLS, MOST_COLUMNS, MOST_CATEGORIES = 3, 5, 8
+"""How many are shown of the cells of a column, the columns of a warning, the categories of an order."""
+
+# Numbers as people write them: a decimal comma, groups of thousands, a currency, a percentage.
+_NUMBER_LIKE = re.compile(
+    r"[$€£]?\s*[-+−]?\s*[$€£]?\s*"
+    r"(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.'_\u00a0\u202f]\d{3})+([.,]\d+)?)([eE][-+]?\d+)?\s*[%$€£]?"
+)
+
+
+class ReadingWarning(UserWarning):
+    """A column may have been read as something that was not meant."""
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """What one column was read as."""
+
+    name: str
+    kind: Kind
+    n_distinct: int | None = None
+    """Distinct values, the missing one not counted; None where it is not known (a model of an older release)."""
+    n_missing: int | None = None
+    order: tuple[Value, ...] = ()
+    """The categories of an ordered column, from the lowest to the highest."""
+    remark: str = ""
+    """What may not have been meant, as the end of a sentence about the column; empty for most."""
+
+    @property
+    def text(self) -> str:
+        """Such as "numeric, 61 values, 3 missing"."""
+        parts: list[str] = [self.kind]
+        if self.kind == "ordered":
+            parts.append(" < ".join(_shorten([repr(category) for category in self.order])))
+        elif self.kind != "boolean" and self.n_distinct is not None:
+            one, many = ("value", "values") if self.kind == "numeric" else ("category", "categories")
+            parts.append(f"{self.n_distinct:,} {one if self.n_distinct == 1 else many}")
+        if self.n_missing:
+            parts.append(f"{self.n_missing:,} missing")
+        return ", ".join(parts)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}" + (f"; {self.remark}" if self.remark else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"order": list(self.order)}
+
+
+def restore_readings(data: Any, columns: Sequence[Column]) -> tuple[ColumnReading, ...]:
+    """The readings of a model that was written to a file; where the file has none, what its tree knows."""
+    if data is None:
+        return tuple(
+            ColumnReading(column.name, column.kind, order=column.categories if column.kind == "ordered" else ())
+            for column in columns
+        )
+    if not isinstance(data, list) or len(data) != len(columns):
+        raise ValueError(f"readings must be a list with an entry for each of the {len(columns)} columns")
+    names = [field.name for field in fields(ColumnReading)]
+    readings = []
+    for entry, column in zip(data, columns, strict=True):
+        if not isinstance(entry, Mapping) or sorted(entry) != sorted(names):
+            raise ValueError(f"the reading of column {column.name!r} must have the entries {', '.join(names)}")
+        n_distinct, n_missing = entry["n_distinct"], entry["n_missing"]
+        is_count = [count is None or (type(count) is int and count >= 0) for count in (n_distinct, n_missing)]
+        order = list(column.categories) if column.kind == "ordered" else []
+        is_same = (entry["name"], entry["kind"], entry["order"]) == (column.name, column.kind, order)
+        if not (all(is_count) and is_same and isinstance(entry["remark"], str)):
+            raise ValueError(f"the reading of column {column.name!r} is not that of the tree's column")
+        readings.append(ColumnReading(column.name, column.kind, n_distinct, n_missing, tuple(order), entry["remark"]))
+    return tuple(readings)
+
+
+# What may not have been meant ---------------------------------------------------------------------------------------
+
+
+def read_text_columns(table: Table) -> tuple[ColumnReading, ...]:
+    """The readings of the columns with a remark alone, for those who make no tests of them."""
+    found = []
+    for index, (name, values) in enumerate(zip(table.names, table.columns, strict=True)):
+        remark = remark_on(index, table)
+        if remark:
+            found.append(ColumnReading(name, "categorical" if values.dtype == object else "numeric", remark=remark))
+    return tuple(found)
+
+
+def warn_about(readings: Sequence[ColumnReading]) -> None:
+    """One warning about all columns that may have been misread, at the line that called the package."""
+    doubtful = [reading for reading in readings if reading.remark]
+    if not doubtful:
+        return
+    lines = [f"column {reading.name!r} {reading.remark}." for reading in doubtful[:MOST_COLUMNS]]
+    if len(doubtful) > MOST_COLUMNS:
+        lines.append(f"So it is with {len(doubtful) - MOST_COLUMNS} more columns.")
+    if any(reading.kind == "categorical" for reading in doubtful):
+        lines.append(
+            "If numbers are meant, turn such cells into numbers or missing values before the fit "
+            "(pandas.to_numeric with errors='coerce' makes them missing); if categories are meant, give the column a "
+            "categorical dtype, or name it in categorical_features where there is such a parameter."
+        )
+    warnings.warn("\n".join(lines), ReadingWarning, stacklevel=_count_own_frames())
+
+
+def _count_own_frames() -> int:
+    """How far up the caller is: scikit-learn stands between a call of `fit` and the `fit` that is ours."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("certree", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def remark_on(index: int, table: Table) -> str:
+    """What may not have been meant about a column, as the end of a sentence; nothing about what the source declares."""
+    name, values = table.names[index], table.columns[index]
+    if name in table.remarks:
+        return table.remarks[name]
+    if values.dtype != object or not table.is_categorical[index] or name in table.declared:
+        return ""
+    return _remark_on_text(values.tolist(), table)
+
+
+def _remark_on_text(values: list[Any], table: Table) -> str:
+    counts = Counter(values)
+    counts.pop(None, None)
+    n_cells = sum(counts.values())
+    strays: list[Any] = []
+    n_numbers = n_stray_cells = n_words = n_word_cells = 0
+    for value, count in counts.items():
+        if _is_number(value):
+            n_numbers += 1
+            continue
+        strays.append(value)
+        n_stray_cells += count
+        if isinstance(value, str) and _NUMBER_LIKE.fullmatch(value.replace("\0", "").strip()):
+            continue
+        n_words += 1
+        n_word_cells += count
+        if n_words > MOST_WORDS * len(counts) and n_word_cells > MOST_WORDS * n_cells:
+            return ""  # words, and most columns of text are known for what they are after a few cells
+    # A single number among words is a name as well as an amount.
+    if len(counts) - n_words < 2:
+        return ""
+    head = "is read as categories, although"
+    if not strays:
+        return f"{head} all of its {n_cells:,} cells are numbers, written as text"
+    strays.sort(key=lambda value: -counts[value])
+    shown = [f"{plain_value(value)!r} ({_where(value, values, counts, table)})" for value in strays[:MOST_CELLS]]
+    others = f" and {len(strays) - MOST_CELLS:,} others" if len(strays) > MOST_CELLS else ""
+    cells = ", ".join(shown) + others
+    if not n_numbers:
+        return f"{head} its cells look like numbers in another notation: {cells}"
+    return f"{head} {n_cells - n_stray_cells:,} of its {n_cells:,} cells are numbers; these are not: {cells}"
+
+
+def _where(value: Any, values: list[Any], counts: Mapping[Any, int], table: Table) -> str:
+    more = f" and {counts[value] - 1:,} more" if counts[value] > 1 else ""
+    return name_row(values.index(value), table) + more
+
+
+def _is_number(value: Any) -> bool:
+    if not isinstance(value, str):
+        return not isinstance(value, (bool, np.bool_))
+    try:
+        # Python reads 1_000 as a number; no table means that.
+        return math.isfinite(float(value)) and "_" not in value
+    except ValueError:
+        return False
+
+
+def _shorten(texts: list[str]) -> list[str]:
+    return texts if len(texts) <= MOST_CATEGORIES else [*texts[: MOST_CATEGORIES - 2], "…", texts[-1]]
