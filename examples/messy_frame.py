@@ -1,9 +1,11 @@
-"""A data frame as it comes: text, categories, booleans, missing values; then the tree as text, JSON and a picture.
+"""A data frame as it comes: numbers and a stray word, text, ordered categories, booleans, missing values; then the tree
+as text, JSON and a picture.
 
 python examples/messy_frame.py [directory for the files]
 """
 
 import sys
+import warnings
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -19,14 +21,28 @@ frame = pd.DataFrame(
         "age (years)": np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 80, n)),
         "region": rng.choice(np.array(["north", "south", "east", None]), n, p=[0.4, 0.3, 0.2, 0.1]),
         "contract": pd.Categorical(rng.choice(["monthly", "yearly"], n)),
+        "plan": pd.Categorical(rng.choice(["basic", "plus", "pro"], n), ["basic", "plus", "pro"], ordered=True),
         "complained?": rng.random(n) < 0.3,
         "calls": rng.poisson(2, n),
     }
 )
-leaves = (frame["complained?"] & (frame["contract"] == "monthly")) | (frame["age (years)"] < 25) | (frame["calls"] > 5)
+is_small = frame["plan"] <= "plus"
+leaves = (frame["complained?"] & is_small) | (frame["age (years)"] < 25) | (frame["calls"] > 5)
 y = np.where(leaves ^ (rng.random(n) < 0.1), "leaves", "stays")
 
-model = certree.SparseTreeClassifier(max_depth=4, regularization=0.01, class_weight="balanced").fit(frame, y)
+# One cell that is no number makes categories of the ages: a warning says so, and names the cell.
+age = "age (years)"
+spoilt = frame.assign(**{age: frame[age].astype(object).where(frame.index != 17, "unknown")})
+model = certree.SparseTreeClassifier(max_depth=4, regularization=0.01, class_weight="balanced")
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    print(f"with a stray word: objective {model.fit(spoilt, y).objective_:.3f}")
+print(f"warning: {caught[0].message}\n")
+
+frame = spoilt.assign(**{age: pd.to_numeric(spoilt[age], errors="coerce")})
+model.fit(frame, y)
+print(f"with a missing value in its place: objective {model.objective_:.3f}; the columns are read as")
+print(*(f"  {column}" for column in model.columns_), sep="\n", end="\n\n")
 print(certree.export_text(model, digits=3))
 
 directory = Path(sys.argv[1] if len(sys.argv) > 1 else ".")

@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 SAYS: dict[str, Sequence[str]] = {
     "weighted_certificate": ["status       optimal", "certificate  holds"],
-    "messy_frame": ["optimal; written to churn.json and churn.png"],
+    "messy_frame": ["'unknown' (row 17)", "optimal; written to churn.json and churn.png"],
     "regularization_path": ["leaves    loss"],
     "policy_budget": ["status  optimal", "certificate holds", "spend   value"],
     "policy_from_log": ["optimal: no policy tree of depth 2", "The policy gains", "rows unseen in learning"],
