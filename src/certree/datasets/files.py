@@ -42,13 +42,14 @@ def read_csv(
             names, rows, lines = _read_rows(csv.reader(file, delimiter=separator, strict=True), path)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a CSV file in UTF-8: {error}") from error
+    row_names = RowNames("line", lines)
     entries = dict(zip(names, zip(*rows, strict=True), strict=True))
     for name in number_columns:
         if name in entries:
-            _check_numbers(path, name, entries[name], marks, lines)
+            _check_numbers(path, name, entries[name], marks, row_names)
     columns = tuple(_read_column(own, name in text_columns, marks) for name, own in entries.items())
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
-    return Table(names, columns, is_categorical, len(rows), True, RowNames("line", lines), dict.fromkeys(text_columns))
+    return Table(names, columns, is_categorical, len(rows), True, row_names, dict.fromkeys(text_columns))
 
 
 def to_labels(column: Array) -> Array:
@@ -101,10 +102,12 @@ def _read_rows(lines: Any, path: Path) -> tuple[tuple[str, ...], list[list[str]]
     return names, rows, np.array(numbers)
 
 
-def _check_numbers(path: Path, name: str, entries: tuple[str, ...], marks: Collection[str], lines: Array) -> None:
+def _check_numbers(
+    path: Path, name: str, entries: tuple[str, ...], marks: Collection[str], row_names: RowNames
+) -> None:
     strays = [row for row, entry in enumerate(entries) if entry.strip() not in marks and not _is_number(entry.strip())]
     if strays:
-        cells = ", ".join(f"{entries[row]!r} (line {lines[row]})" for row in strays[:3])
+        cells = ", ".join(f"{entries[row]!r} ({row_names.name(row)})" for row in strays[:3])
         others = f" and {len(strays) - 3:,} more" if len(strays) > 3 else ""
         raise ValueError(f"{path}: column {name!r} is to be read as numbers, but holds {cells}{others}")
 
