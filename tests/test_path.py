@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from random_problems import CONSTRAINTS, Table, tables
 
-from certree import Limits, Problem, certify, regularization_path, solve
+from certree import Limits, Problem, SparseTreeClassifier, certify, regularization_path, solve
 from certree.path import trace_path
 
 
@@ -124,3 +124,31 @@ def test_leaves_rise_losses_fall_and_slopes_fall(time_limit: float | None) -> No
             assert smaller.leaves < larger.leaves
             assert smaller.loss > larger.loss
             assert smaller.regularization_low > larger.regularization_low >= 0
+
+
+def weighted_table(seed: int) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 2)).round(2)
+    y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0.4).astype(int)
+    return X, y, rng.lognormal(sigma=1.5, size=60)
+
+
+def test_a_number_of_thresholds_is_quantiles_by_weight() -> None:
+    for seed in range(6):
+        X, y, weights = weighted_table(seed)
+        path = regularization_path(X, y, weights, max_depth=2, thresholds=3)
+        for point in path:
+            low, high = point.regularization_low, min(point.regularization_high, 1.0)
+            model = SparseTreeClassifier(2, (low + high) / 2, thresholds=3).fit(X, y, weights)
+            assert model.loss_ == pytest.approx(point.loss, rel=1e-12)
+            own = point.solution
+            verdict = certify.check(own.certificate, own.tree, X, y, weights, prove_bound=True)
+            assert verdict.failures == ()
+
+
+def test_a_row_of_weight_zero_does_not_change_the_path() -> None:
+    X, y, weights = weighted_table(7)
+    longer = np.vstack([X, [[50.0, -50.0]] * 30]), np.append(y, [0] * 30), np.append(weights, [0.0] * 30)
+    for thresholds in ("all", 2):
+        path = regularization_path(X, y, weights, max_depth=2, thresholds=thresholds)
+        assert path.to_rows() == regularization_path(*longer, max_depth=2, thresholds=thresholds).to_rows()

@@ -17,10 +17,11 @@ from typing import Any, overload
 from joblib import effective_n_jobs
 
 from certree.features import make_features
-from certree.problem import Problem
+from certree.problem import Problem, check_weights
 from certree.reading import warn_about
 from certree.solution import Solution
 from certree.solver import Limits, bin_numeric, search, warn_interrupted
+from certree.table import read_table
 from certree.tree import Tree
 
 
@@ -105,19 +106,24 @@ def regularization_path(
 ) -> RegularizationPath:
     """All optimal trees of a weighted table, over every λ from 0 to infinity.
 
-    The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
-    and the path then holds what was found so far. `n_jobs` counts threads as in scikit-learn (None is one, -1 all);
-    `n_threads` gives their number outright and may stand in its place.
+    A number of `thresholds` is at most so many per column, quantiles by the weights, as in `SparseTreeClassifier`. The
+    limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk, and the
+    path then holds what was found so far. `n_jobs` counts threads as in scikit-learn (None is one, -1 all); `n_threads`
+    gives their number outright and may stand in its place.
     """
     if n_jobs is not None and n_threads is not None:
         raise ValueError("give n_jobs or n_threads, not both")
     threads = effective_n_jobs(n_jobs) if n_threads is None else n_threads
-    features = make_features(X, categorical_features=categorical_features, thresholds=thresholds, binner=bin_numeric)
+    table = read_table(X)
+    weights = check_weights(sample_weight, table.n_rows)
+    features = make_features(
+        table, categorical_features=categorical_features, thresholds=thresholds, weights=weights, binner=bin_numeric
+    )
     warn_about(features.readings)
     problem = Problem.from_labels(
         features,
         y,
-        sample_weight,
+        weights,
         regularization=0.0,
         max_depth=max_depth,
         max_leaves=max_leaves,
