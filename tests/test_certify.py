@@ -152,6 +152,69 @@ def test_a_check_says_what_does_not_hold(fitted: Any, change: dict[str, Any], wo
     assert any(words in failure for failure in verdict.failures), verdict.failures
 
 
+@pytest.mark.parametrize("rounding", [10.0, 1e-12, 0.0])
+def test_a_certificate_cannot_allow_itself_rounding(fitted: Any, rounding: float) -> None:
+    model, X, y, weights = fitted
+    lies = {"rounding": rounding, "objective": 0.0, "loss": 0.0, "lower_bound": 0.0, "gap": 0.0}
+    for prove_bound in (False, True):
+        verdict = certify.check(
+            model.certificate_ | {"rounding": rounding}, model.tree_, X, y, weights, prove_bound=prove_bound
+        )
+        assert [failure.split()[0] for failure in verdict.failures] == ["rounding"]
+        verdict = certify.check(model.certificate_ | lies, model.tree_, X, y, weights, prove_bound=prove_bound)
+        assert {"rounding", "objective", "loss"} <= {failure.split()[0] for failure in verdict.failures}
+
+
+@pytest.mark.parametrize("name", ["objective", "rounding", "sizes", "constraints", "status", "thresholds", "limits"])
+@pytest.mark.parametrize("value", [None, "1", True, math.nan, math.inf, [], [[1]], {}], ids=repr)
+def test_a_broken_field_is_a_failure_and_never_a_crash(fitted: Any, name: str, value: Any) -> None:
+    model, X, y, weights = fitted
+    verdict = certify.check(model.certificate_ | {name: value}, model.tree_, X, y, weights)
+    assert not verdict.holds
+    assert all(isinstance(failure, str) for failure in verdict.failures)
+    without = {key: own for key, own in model.certificate_.items() if key != name}
+    assert certify.check(without, model.tree_, X, y, weights).failures == (f"{name} is missing from the certificate",)
+
+
+def test_a_check_says_what_it_took_on_trust(fitted: Any) -> None:
+    model, X, y, weights = fitted
+    verdict = certify.check(model.certificate_, model.tree_, X, y, weights)
+    assert verdict.trusted == (f"that no tree within the constraints has an objective below {model.lower_bound_!r}",)
+    assert certify.check(model.certificate_, model.tree_, X, y, weights, prove_bound=True).trusted == ()
+
+
+def test_the_nodes_of_a_tree_are_compared(fitted: Any) -> None:
+    model, X, y, weights = fitted
+    tree = model.tree_
+    changes: dict[str, Any] = {
+        "rows": tree.rows + 1,
+        "weight": tree.weight * 1.001,
+        "costs": tree.costs[:, ::-1],
+        "label_weights": tree.label_weights[:, ::-1],
+        "label": 1 - tree.label,
+        "threshold": tree.threshold + 0.25,
+    }
+    for name, value in changes.items():
+        verdict = certify.check(model.certificate_, replace(tree, **{name: value}), X, y, weights)
+        assert not verdict.holds, name
+    # A threshold that parts the rows alike is none of those that the bound is about.
+    verdict = certify.check(model.certificate_, replace(tree, threshold=tree.threshold + 0.25), X, y, weights)
+    assert all("none of the tests" in failure for failure in verdict.failures)
+
+
+def test_sizes_are_those_of_the_search() -> None:
+    """Merged rows and distinct tests, as the engine counts them and as the check does."""
+
+    @settings(max_examples=60)
+    @given(tables(depths=(1, 2), constraints=("min_samples_leaf",)))
+    def compare(table: Table) -> None:
+        for problem in (table.problem, replace(table.problem, min_samples_leaf=1)):
+            sizes = solve(problem).certificate["sizes"]
+            assert certify.count_merged(problem) == (sizes["merged_rows"], sizes["distinct_tests"])
+
+    compare()
+
+
 def test_a_check_notices_other_data(fitted: Any) -> None:
     model, X, y, weights = fitted
     verdict = certify.check(model.certificate_, model.tree_, X, y[::-1], weights)
@@ -162,8 +225,10 @@ def test_a_check_notices_other_data(fitted: Any) -> None:
 
 def test_proving_the_bound_notices_a_bound_that_is_too_high(fitted: Any) -> None:
     model, X, y, weights = fitted
+    # A forger with a lone leaf who has changed every field that follows from the claim; only the bound is false.
     worse = SparseTreeClassifier(0, 0.01).fit(X, y, weights)
-    claim = dict(worse.certificate_) | {"constraints": model.certificate_["constraints"]}
+    own = {name: model.certificate_[name] for name in ("constraints", "digests", "rounding", "sizes")}
+    claim = dict(worse.certificate_) | own
     assert certify.check(claim, worse.tree_, X, y, weights).holds
     verdict = certify.check(claim, worse.tree_, X, y, weights, prove_bound=True)
     assert any("a tree of" in failure for failure in verdict.failures)

@@ -8,21 +8,26 @@ rounding, slowly and obviously.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.features import Features, make_features
-from certree.problem import TOLERANCE, Problem, check_weights
-from certree.solution import FORMAT, STATUSES, float_slack
+from certree.certificate import find_flaws, is_number, quote
+from certree.features import Axis, Features, make_features
+from certree.fingerprint import fingerprint
+from certree.guesses import ThresholdReport, guess_tree_depth, state_depth, state_reference, state_thresholds
+from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
+from certree.solution import STATUSES, float_slack, list_settings, measure_loss
 from certree.table import name_row
-from certree.tree import Tree, plain_value
+from certree.tree import Column, Test, Tree, plain_value
+from certree.weights import WEIGHING_STATEMENT, Weighing, WeightLossWarning, state_sample, weigh_by_duplication
 
 Array = NDArray[Any]
 
@@ -70,9 +75,14 @@ class Verdict:
     failures: tuple[str, ...]
     """What does not hold, one sentence each; empty where everything does."""
     objective: float
+    """R of the tree on this table; NaN where the certificate is too broken for a table to be compared with."""
     loss: float
     is_bound_proved: bool
     """Whether the lower bound itself was compared with the optimum over all trees."""
+    value: float | None = None
+    """Of a policy: its mean reward on this table."""
+    trusted: tuple[str, ...] = ()
+    """What could not be recomputed and was taken on the word of who made the certificate, one sentence each."""
 
     @property
     def holds(self) -> bool:
@@ -93,71 +103,172 @@ def check(
 ) -> Verdict:
     """Check a certificate and its tree against a table; the verdict says exactly what does not hold.
 
-    The table comes with labels `y`, with `costs` or, for a policy, with `rewards` (n × K, in the tree's order of
-    actions). With rewards, `costs` are what the actions spend of a budget, as `PolicyTree.fit` took them (by name in a
-    mapping, else in the tree's order). `prove_bound` looks at every tree as well: for tiny tables only.
+    Nothing that the certificate states is believed: whatever the table decides is computed anew, and the verdict lists
+    under `trusted` what is left. The table comes with labels `y`, with `costs` or, for a policy, with `rewards` (n × K,
+    in the tree's order of actions). With rewards, `costs` are what the actions spend of a budget, as `PolicyTree.fit`
+    took them (by name in a mapping, else in the tree's order). `prove_bound` looks at every tree as well: for tiny
+    tables only; `certree.prove` proves the bound of larger ones by a search of its own.
     """
-    if certificate.get("format") != FORMAT:
-        raise ValueError(f"not a certificate: format is {certificate.get('format')!r}, not {FORMAT!r}")
-    spends: Array | None = None
-    if rewards is not None:
-        rewards = np.asarray(rewards, dtype=np.float64)
-        if "budget" in certificate:
-            spends = _read_spends(costs, tree, len(rewards))
-        elif costs is not None:
-            raise ValueError("the certificate knows of no budget that costs could be spent of")
-        costs = rewards.max(axis=1, keepdims=True) - rewards
-    elif "budget" in certificate:
-        raise ValueError("a certificate with a budget is checked against rewards, and the costs of actions: give both")
-    problem = _read_problem(certificate, tree, X, y, sample_weight, costs, arms)
+    flaws = find_flaws(certificate)
+    if flaws:
+        return Verdict(tuple(flaws), math.nan, math.nan, False)
+    case = read_case(certificate, tree, X, y, sample_weight, costs=costs, rewards=rewards, arms=arms)
+    if isinstance(case, str):
+        return Verdict((case,), math.nan, math.nan, False)
+    problem = case.problem
     account = measure(tree, problem)
+    rounding = _bound_rounding(case)
     failures = [
-        *_check_amounts(certificate, tree, problem, account),
+        *_check_identity(case),
+        *_check_amounts(case, account),
+        *_check_sizes(case),
+        *_check_rounding(case, rounding),
         *_check_bounds(certificate),
         *_check_constraints(certificate, tree, problem, account),
-        *([] if rewards is None else _check_values(certificate, tree, X, rewards, sample_weight)),
+        *_check_columns(tree, problem),
+        *_check_tests(tree, problem),
+        *_check_nodes(case),
+        *_check_guarantees(case),
     ]
-    if spends is not None:
-        weights = check_weights(sample_weight, len(spends))
-        spends = spends[weights > 0] * weights[weights > 0, None]
-        failures += _check_budget(certificate, tree, problem, spends)
+    value = None
+    if case.rewards is not None:
+        value = _mean_reward(case)
+        failures += _check_values(case, value)
+    if case.spends is not None:
+        failures += _check_budget(case)
     if prove_bound:
-        optimum = enumerate_optimum(problem) if spends is None else _best_within(certificate, problem, spends)
-        if certificate["lower_bound"] > float(optimum) + certificate["rounding"] + float_slack(problem, float(optimum)):
+        optimum = enumerate_optimum(problem) if case.spends is None else _best_within(case)
+        slack = min(rounding[1], certificate["rounding"]) + float_slack(problem, float(optimum))
+        if certificate["lower_bound"] > float(optimum) + slack:
             failures.append(f"lower_bound is {certificate['lower_bound']!r}, but a tree of {float(optimum)!r} exists")
-    return Verdict(tuple(failures), account.objective, account.loss, prove_bound)
+    trusted = _list_trusted(case, prove_bound)
+    return Verdict(tuple(failures), account.objective, account.loss, prove_bound, value, trusted)
 
 
-def _read_problem(
-    certificate: Mapping[str, Any], tree: Tree, X: Any, y: Any, sample_weight: Any, costs: Any, arms: Any
-) -> Problem:
+# The table that a certificate is held against -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A certificate without flaws of form, its tree, and the problem that both say they are about, from raw rows."""
+
+    certificate: Mapping[str, Any]
+    tree: Tree
+    problem: Problem
+    weights: Array
+    """float64, one per row given, times the class weights."""
+    rewards: Array | None
+    """float64, rows given × actions."""
+    spends: Array | None
+    """float64, rows of positive weight × actions: what each spends, times the weight."""
+
+    @property
+    def budget(self) -> Mapping[str, Any] | None:
+        return self.certificate.get("budget")
+
+    @property
+    def weighing(self) -> Mapping[str, Any] | None:
+        found: Mapping[str, Any] | None = self.guarantees.get("weighing")
+        return found
+
+    @property
+    def guarantees(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.certificate.get("guarantees", {})
+        return found
+
+    @cached_property
+    def searched(self) -> Problem | None:
+        """The problem that the engine was given: the counted one of a duplication. None where it was drawn by lot, or
+        where a factor is stated that no duplication has."""
+        if self.weighing is None:
+            return self.problem
+        if self.weighing["method"] == "sample":
+            return None
+        found = self.duplication
+        return None if found is None else found.problem
+
+    @cached_property
+    def duplication(self) -> Weighing | None:
+        """The duplication that is stated, done again."""
+        if self.weighing is None or self.weighing["method"] != "duplicate" or self.problem.y is None:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeightLossWarning)  # said when the tree was fitted
+            try:
+                return weigh_by_duplication(self.problem, self.weighing["factor"])
+            except ValueError:
+                return None
+
+
+def read_case(
+    certificate: Mapping[str, Any],
+    tree: Tree,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    costs: Any = None,
+    rewards: Any = None,
+    arms: Any = None,
+) -> Case | str:
+    """The case of a certificate without flaws, or the sentence that says why no problem can be what it states.
+
+    What is wrong with the table, or missing beside it, is a ValueError.
+    """
+    # Columns go by the tree's names: a nameless table, or a tree of a nameless one, may stand for the other.
     table = tree.read(X)
-    is_categorical = [column.kind == "categorical" for column in tree.columns]
-    limits = certificate["constraints"]
-    settings: dict[str, Any] = {
-        "regularization": certificate["regularization"],
-        "max_depth": limits["max_depth"],
-        "max_leaves": limits["max_leaves"],
-        "min_samples_leaf": limits["min_samples_leaf"],
-        "min_weight_leaf": limits["min_weight_leaf"],
-        "min_samples_arm": limits["min_samples_arm"],
-        "arms": arms,
-    }
+    names = dict(zip(table.names, (column.name for column in tree.columns), strict=True))
+    declared = {names[name]: order for name, order in table.declared.items()}
+    table = replace(table, names=tuple(names.values()), declared=declared)
+    limits, thresholds = certificate["constraints"], certificate["thresholds"]
     weights = check_weights(sample_weight, table.n_rows)
-    codes = None
-    if costs is None:
+    amounts: Array | None = None
+    spends: Array | None = None
+    codes: Array | None = None
+    if rewards is not None:
+        amounts = np.asarray(rewards, dtype=np.float64)
+        if "budget" in certificate:
+            spends = _read_spends(costs, tree, table.n_rows)
+        elif costs is not None:
+            raise ValueError("this policy was fitted without a budget, so there is nothing to check costs against")
+    elif "budget" in certificate:
+        raise ValueError("a certificate with a budget is checked against rewards, and the costs of actions: give both")
+    elif costs is None:
         if y is None:
             raise ValueError("a certificate is checked against labels, costs or rewards: give y or costs or rewards")
         codes = _read_labels(y, tree)
         factors = certificate.get("class_weights")
         if factors is not None:
-            weights = weights * np.asarray(factors, dtype=np.float64)[codes]
+            if len(factors) != len(tree.labels):
+                return f"class_weights has {len(factors)} entries, but the tree {len(tree.labels)} labels"
+            weights = check_weights(weights * np.asarray(factors, dtype=np.float64)[codes], table.n_rows)
+    if isinstance(thresholds, list) and len(thresholds) != len(tree.columns):
+        return f"thresholds lists the cuts of {len(thresholds)} columns, but the tree has {len(tree.columns)}"
+    if limits["max_depth"] is None and limits["max_leaves"] is None and certificate["regularization"] == 0:
+        return "regularization is 0 and max_depth and max_leaves are null: nothing limits the tree"
+    if limits["min_samples_arm"] > 0 and arms is None:
+        raise ValueError("the certificate states min_samples_arm: give the arm of every row")
     features = make_features(
-        table, categorical_features=is_categorical, thresholds=certificate["thresholds"], weights=weights
+        table,
+        categorical_features=[column.kind == "categorical" for column in tree.columns],
+        thresholds=thresholds,
+        weights=weights,
     )
-    if codes is None:
-        return Problem.from_costs(features, costs, weights, labels=tree.labels, **settings)
-    return Problem.from_labels(features, codes, weights, labels=tree.labels, **settings)
+    settings: dict[str, Any] = {
+        **limits,
+        "regularization": certificate["regularization"],
+        "labels": tree.labels,
+        "arms": arms if limits["min_samples_arm"] > 0 else None,
+    }
+    if amounts is not None:
+        problem = Problem.from_rewards(features, amounts, weights, **settings)
+    elif codes is not None:
+        problem = Problem.from_labels(features, codes, weights, **settings)
+    else:
+        problem = Problem.from_costs(features, costs, weights, **settings)
+    if spends is not None:
+        spends = np.ascontiguousarray(spends[weights > 0] * weights[weights > 0, None])
+    return Case(certificate, tree, problem, weights, amounts, spends)
 
 
 def _read_labels(y: Any, tree: Tree) -> Array:
@@ -169,26 +280,49 @@ def _read_labels(y: Any, tree: Tree) -> Array:
     return np.array([index[value] for value in values], dtype=np.int32)
 
 
-def _check_amounts(certificate: Mapping[str, Any], tree: Tree, problem: Problem, account: Account) -> list[str]:
-    failures = []
-    slack = certificate["rounding"] + float_slack(problem, account.objective)
-    amounts = {"objective": account.objective, "loss": account.loss}
-    for name, value in amounts.items():
-        if not abs(certificate[name] - value) <= slack:
-            failures.append(f"{name} is {certificate[name]!r} in the certificate, but {value!r} on this table")
-    facts = {"leaves": tree.n_leaves, "depth": tree.depth}
-    for name, fact in facts.items():
+def _read_spends(costs: Any, tree: Tree, n_rows: int) -> Array:
+    """n × K; without costs every action but the first spends 1."""
+    if costs is None:
+        costs = np.arange(len(tree.labels)) > 0
+    elif isinstance(costs, Mapping):
+        missing = [action for action in tree.labels if action not in costs]
+        if missing:
+            raise ValueError(f"costs has no entry for action {missing[0]!r}")
+        costs = [costs[action] for action in tree.labels]
+    return np.broadcast_to(np.asarray(costs, dtype=np.float64), (n_rows, len(tree.labels)))
+
+
+# One question each: what does not hold, in sentences ----------------------------------------------------------------
+
+
+def _check_identity(case: Case) -> list[str]:
+    """Whether the certificate is about this table and this problem at all."""
+    stated = case.certificate.get("digests")
+    if stated is None:
+        return []
+    budget = None if case.budget is None else case.budget["largest"]
+    found = fingerprint(case.problem, list_settings(case.problem, budget), spends=case.spends)
+    reasons = {
+        "columns": "the columns are not those that the certificate is about: a name, a kind or a value differs",
+        "table": "labels, weights, rewards, spends or arms are not those that the certificate is about",
+        "problem": "the penalty, the constraints, the thresholds or the budget are not those of the search",
+    }
+    # Each digest is part of the next: where one differs, the ones after it cannot agree.
+    wrong = [name for name in reasons if stated[name] != found[name]]
+    return [f"{reasons[name]} (SHA-256 of {name})" for name in wrong[:1]]
+
+
+def _check_amounts(case: Case, account: Account) -> list[str]:
+    certificate, problem = case.certificate, case.problem
+    slack = float_slack(problem, account.objective)
+    failures = [
+        f"{name} is {certificate[name]!r} in the certificate, but {value!r} on this table"
+        for name, value in (("objective", account.objective), ("loss", account.loss))
+        if not abs(certificate[name] - value) <= slack
+    ]
+    for name, fact in (("leaves", case.tree.n_leaves), ("depth", case.tree.depth)):
         if certificate[name] != fact:
             failures.append(f"{name} is {certificate[name]!r} in the certificate, but {fact!r} in the tree")
-    sizes = {
-        "rows": problem.n_rows_given,
-        "rows_weighted": problem.n_rows,
-        "columns": len(problem.features.columns),
-        "labels": len(problem.labels),
-    }
-    for name, size in sizes.items():
-        if certificate["sizes"][name] != size:
-            failures.append(f"{name} is {certificate['sizes'][name]!r} in the certificate, but {size!r} on this table")
     if not math.isclose(certificate["weight"], problem.normaliser, rel_tol=1e-12):
         failures.append(
             f"weight is {certificate['weight']!r} in the certificate, but {problem.normaliser!r} on this table"
@@ -196,63 +330,37 @@ def _check_amounts(certificate: Mapping[str, Any], tree: Tree, problem: Problem,
     return failures
 
 
-def _check_values(certificate: Mapping[str, Any], tree: Tree, X: Any, rewards: Array, sample_weight: Any) -> list[str]:
-    """What a policy states in units of its rewards: the same facts as of its costs, seen from above."""
-    stated = certificate["policy"]
-    weights = check_weights(sample_weight, len(rewards))
-    chosen = rewards[np.arange(len(rewards)), tree.label[tree.apply(X)]] * weights
-    total = math.fsum(weights.tolist())
-    value = math.fsum(chosen.tolist()) / total
-    objective = value - certificate["regularization"] * tree.n_leaves
-    # Costs are differences of rewards, so rounding is in proportion to the rewards, however small the costs are.
-    size = math.fsum((np.abs(rewards).max(axis=1) * weights).tolist()) / total + abs(objective)
-    slack = certificate["rounding"] + 8 * float(np.finfo(float).eps) * size
-    amounts = {
-        "value": value, "objective": objective, "gap": certificate["gap"],
-        "upper_bound": objective + certificate["gap"],
-    }  # fmt: skip
-    return [
-        f"{name} of the policy is {stated[name]!r} in the certificate, but {amount!r} on this table"
-        for name, amount in amounts.items()
-        if not abs(stated[name] - amount) <= slack
+def _check_sizes(case: Case) -> list[str]:
+    stated, problem = case.certificate["sizes"], case.problem
+    sizes = {
+        "rows": problem.n_rows_given,
+        "rows_weighted": problem.n_rows,
+        "columns": len(problem.features.columns),
+        "axes": len(problem.features.axes),
+        "tests": problem.features.n_tests,
+        "labels": len(problem.labels),
+    }
+    searched = case.searched
+    if searched is not None and case.budget is None:
+        sizes["merged_rows"], sizes["distinct_tests"] = count_merged(searched)
+    failures = [
+        f"{name} is {stated[name]!r} in the certificate, but {size!r} on this table"
+        for name, size in sizes.items()
+        if stated[name] != size
     ]
-
-
-def _read_spends(costs: Any, tree: Tree, n_rows: int) -> Array:
-    """n × K; without costs every action but the first spends 1."""
-    if costs is None:
-        costs = np.arange(len(tree.labels)) > 0
-    elif isinstance(costs, Mapping):
-        costs = [costs[action] for action in tree.labels]
-    return np.broadcast_to(np.asarray(costs, dtype=np.float64), (n_rows, len(tree.labels)))
-
-
-def _largest_spend(certificate: Mapping[str, Any], problem: Problem, spends: Array) -> float:
-    """The budget, with what rounding may add to a mean spend."""
-    largest = certificate["budget"]["largest"]
-    scale = math.fsum(spends.max(axis=1).tolist()) / problem.normaliser
-    return (scale if largest is None else float(largest)) * (1 + TOLERANCE)
-
-
-def _check_budget(certificate: Mapping[str, Any], tree: Tree, problem: Problem, spends: Array) -> list[str]:
-    """Whether the policy spends what is stated, and no more than it may."""
-    stated = certificate["budget"]
-    chosen = spends[np.arange(len(spends)), tree.label[tree.apply(problem.features.table)]]
-    spend = math.fsum(chosen.tolist()) / problem.normaliser
-    failures = []
-    if not math.isclose(stated["spend"], spend, rel_tol=1e-12, abs_tol=1e-300):
-        failures.append(f"spend is {stated['spend']!r} in the certificate, but {spend!r} on this table")
-    if not spend <= _largest_spend(certificate, problem, spends):
-        failures.append(f"the policy spends {spend!r} a row, above budget {stated['largest']!r}")
-    if not (math.isfinite(stated["price"]) and stated["price"] >= 0):
-        failures.append(f"price is {stated['price']!r}, not a finite number of at least 0")
+    # Of a draw, and of the last price that a budget tried, only this much is known.
+    for name, most in (("merged_rows", problem.n_rows), ("distinct_tests", problem.features.n_tests)):
+        if stated[name] > most:
+            failures.append(f"{name} is {stated[name]!r} in the certificate, but there are only {most!r} on this table")
     return failures
 
 
-def _best_within(certificate: Mapping[str, Any], problem: Problem, spends: Array) -> Fraction:
-    """The least objective of any tree within the budget."""
-    largest = Fraction(_largest_spend(certificate, problem, spends))
-    return min(cost for spend, cost in enumerate_spends(problem, spends) if spend <= largest)
+def _check_rounding(case: Case, rounding: tuple[float, float]) -> list[str]:
+    stated, (least, most) = case.certificate["rounding"], rounding
+    # The last bits of a sum of weights are nobody's business.
+    if least * (1 - 1e-9) <= stated <= most * (1 + 1e-9):
+        return []
+    return [f"rounding is {stated!r} in the certificate, but fixed-point amounts of this table allow {most!r}"]
 
 
 def _check_bounds(certificate: Mapping[str, Any]) -> list[str]:
@@ -260,12 +368,23 @@ def _check_bounds(certificate: Mapping[str, Any]) -> list[str]:
     status, objective, lower = certificate["status"], certificate["objective"], certificate["lower_bound"]
     if status not in STATUSES:
         failures.append(f"status is {status!r}, not one of {', '.join(STATUSES)}")
-    if not lower <= objective:
-        failures.append(f"lower_bound {lower!r} is above objective {objective!r}")
+    if not 0 <= lower <= objective:
+        failures.append(
+            f"lower_bound {lower!r} is above objective {objective!r}"
+            if lower > objective
+            else f"lower_bound {lower!r} is below 0, where every objective is at least 0"
+        )
     if certificate["gap"] != objective - lower:
         failures.append(f"gap is {certificate['gap']!r}, but objective − lower_bound is {objective - lower!r}")
     if status == "optimal" and lower != objective:
         failures.append(f"status is optimal, but lower_bound {lower!r} is below objective {objective!r}")
+    guarantees = certificate.get("guarantees", {})
+    if status == "approximate" and not ("weighing" in guarantees or "budget" in certificate):
+        failures.append("status is approximate, but neither counts in place of weights nor a budget are stated")
+    if status == "guessed" and ("reference" not in guarantees or "weighing" in guarantees):
+        failures.append("status is guessed, but a reference model alone is what a search is guessed by")
+    if status == "optimal" and ("reference" in guarantees or "weighing" in guarantees):
+        failures.append("status is optimal, but a search with a reference model or with counts proves no optimum")
     return failures
 
 
@@ -292,6 +411,395 @@ def _check_constraints(certificate: Mapping[str, Any], tree: Tree, problem: Prob
                     f"leaf {node} has {fewest} rows of an arm, below min_samples_arm {limits['min_samples_arm']}"
                 )
     return failures
+
+
+def _check_columns(tree: Tree, problem: Problem) -> list[str]:
+    """Whether the tree knows its columns as this table has them."""
+    failures = []
+    for stated, found in zip(tree.columns, problem.features.columns, strict=True):
+        for name in ("kind", "categories", "has_missing"):
+            own, fact = getattr(stated, name), getattr(found, name)
+            if own != fact or repr(own) != repr(fact):  # True is 1, and no category like it
+                failures.append(f"column {stated.name!r}: {name} is {own!r} in the tree, but {fact!r} on this table")
+    return failures
+
+
+def _check_tests(tree: Tree, problem: Problem) -> list[str]:
+    """Whether every test of the tree is one of those that the bound is about."""
+    failures = []
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        place, test = int(tree.column[node]), tree.test(node)
+        is_offered = False
+        for axis in problem.features.axes:
+            if axis.column == place:
+                is_offered = is_offered or _offers(
+                    axis, test, int(tree.category[node]), problem.features.columns[place]
+                )
+        if not is_offered:
+            failures.append(f"node {node} asks “{test.text}”, which is none of the tests that the thresholds allow")
+    return failures
+
+
+def _offers(axis: Axis, test: Test, category: int, column: Column) -> bool:
+    if test.threshold is not None:
+        # The threshold lies between two neighbours; which two, a search of the sorted values says.
+        code = int(np.searchsorted(axis.above, test.threshold, side="right"))
+        first = 1 if axis.view == "missing first" else 0
+        codes = [code + first] if code < len(axis.below) else []
+    elif column.kind in ("numeric", "ordered"):
+        codes = [0] if axis.view == "missing first" else [len(axis.below)] if axis.view == "missing last" else []
+    else:
+        codes = list(range(axis.size if axis.is_categorical else axis.size - 1))
+        if len(codes) > 1 and axis.is_categorical:
+            codes = [category if category >= 0 else len(column.categories)]
+    for code in codes:
+        found = axis.test(code, column)
+        threshold = None if math.isnan(found.threshold) else found.threshold
+        if (threshold, found.category, found.missing_left) == (test.threshold, category, test.missing_left):
+            return True
+    return False
+
+
+def _check_nodes(case: Case) -> list[str]:
+    """Whether the nodes state the rows, weights, costs and rewards that reach them, and the best label of each."""
+    tree, problem = case.tree, case.problem
+    found = problem.weigh(tree)
+    relative = float(np.finfo(float).eps) * (problem.n_rows + 8)
+    slacks: dict[str, Any] = {"rows": 0.0, "weight": relative * found.weight, "costs": relative * found.costs}
+    if found.label_weights is not None:
+        slacks["label_weights"] = relative * found.label_weights
+    if found.rewards is not None:
+        assert problem.best_rewards is not None
+        # A mean of rewards of both signs may be far smaller than they are.
+        sizes = replace(problem, best_rewards=np.abs(problem.best_rewards)).weigh(tree)
+        assert sizes.rewards is not None
+        slacks["rewards"] = relative * (
+            np.abs(sizes.rewards) + 2 * sizes.costs / np.maximum(sizes.weight, 1e-300)[:, None]
+        )
+    failures = []
+    for name in ("rows", "weight", "costs", "label_weights", "rewards"):
+        own, fact = getattr(tree, name), getattr(found, name)
+        if (own is None) != (fact is None):
+            failures.append(f"the tree has {'no ' if own is None else ''}{name}, unlike a tree of this table")
+        elif own is not None:
+            is_wrong = ~(np.abs(own - fact) <= slacks[name])
+            if is_wrong.any():
+                node = int(np.argwhere(is_wrong)[0, 0])
+                failures.append(
+                    f"{name} of node {node} is {own[node].tolist()!r} in the tree, but {fact[node].tolist()!r} on this "
+                    "table"
+                )
+    chosen = found.costs[np.arange(tree.n_nodes), tree.label]
+    is_worse = ~(chosen <= found.costs.min(axis=1) * (1 + relative))
+    if case.budget is not None:
+        is_worse &= ~tree.is_leaf  # a leaf's action may be what the budget allows
+    for node in np.flatnonzero(is_worse).tolist():
+        failures.append(f"node {node} has label {tree.node_label(node)!r}, which is not the best of its rows")
+    return failures
+
+
+def _mean_reward(case: Case) -> float:
+    assert case.rewards is not None
+    action = case.tree.label[case.tree.apply(case.problem.features.table)]
+    keep = case.weights > 0
+    chosen = case.rewards[keep][np.arange(len(action)), action] * case.problem.weights
+    return math.fsum(chosen.tolist()) / math.fsum(case.problem.weights.tolist())
+
+
+def _check_values(case: Case, value: float) -> list[str]:
+    """What a policy states in units of its rewards: the same facts as of its costs, seen from above."""
+    certificate = case.certificate
+    if "policy" not in certificate:
+        return []
+    assert case.rewards is not None
+    stated = certificate["policy"]
+    objective = value - certificate["regularization"] * case.tree.n_leaves
+    # Costs are differences of rewards, so rounding is in proportion to the rewards, however small the costs are.
+    size = math.fsum((np.abs(case.rewards).max(axis=1) * case.weights).tolist()) / math.fsum(case.weights.tolist())
+    slack = 8 * float(np.finfo(float).eps) * (size + abs(objective) + certificate["gap"])
+    amounts = {
+        "value": value, "objective": objective, "gap": certificate["gap"],
+        "upper_bound": objective + certificate["gap"],
+    }  # fmt: skip
+    return [
+        f"{name} of the policy is {stated[name]!r} in the certificate, but {amount!r} on this table"
+        for name, amount in amounts.items()
+        if not abs(stated[name] - amount) <= slack
+    ]
+
+
+def _largest_spend(case: Case) -> float:
+    """The budget, with what rounding may add to a mean spend."""
+    assert case.budget is not None
+    assert case.spends is not None
+    largest = case.budget["largest"]
+    scale = math.fsum(case.spends.max(axis=1).tolist()) / case.problem.normaliser
+    return (scale if largest is None else float(largest)) * (1 + TOLERANCE)
+
+
+def _check_budget(case: Case) -> list[str]:
+    """Whether the policy spends what is stated, and no more than it may."""
+    stated, spends = case.budget, case.spends
+    assert stated is not None
+    assert spends is not None
+    chosen = spends[np.arange(len(spends)), case.tree.label[case.tree.apply(case.problem.features.table)]]
+    spend = math.fsum(chosen.tolist()) / case.problem.normaliser
+    failures = []
+    if not math.isclose(stated["spend"], spend, rel_tol=1e-12, abs_tol=1e-300):
+        failures.append(f"spend is {stated['spend']!r} in the certificate, but {spend!r} on this table")
+    if not spend <= _largest_spend(case):
+        failures.append(f"the policy spends {spend!r} a row, above budget {stated['largest']!r}")
+    return failures
+
+
+def _best_within(case: Case) -> Fraction:
+    """The least objective of any tree within the budget."""
+    assert case.spends is not None
+    largest = Fraction(_largest_spend(case))
+    return min(cost for spend, cost in enumerate_spends(case.problem, case.spends) if spend <= largest)
+
+
+# What counts and guesses give up ------------------------------------------------------------------------------------
+
+
+def _check_guarantees(case: Case) -> list[str]:
+    """Whether the figures of the way to weigh and of every guess are those of this table, as far as it decides them."""
+    stated, problem = case.guarantees, case.problem
+    expected: dict[str, Mapping[str, Any]] = {}
+    failures = []
+    if "weighing" in stated:
+        if problem.y is None:
+            return ["a way to weigh is stated, but the table has no labels to be counted"]
+        found = _weigh_again(case)
+        if found is None:
+            failures.append("guarantees.weighing: no duplication or sample has the factor or ratio that is stated")
+        else:
+            expected["weighing"] = found
+    if "thresholds" in stated:
+        if isinstance(case.certificate["thresholds"], str):
+            failures.append('guarantees.thresholds is stated, but thresholds is "all": nothing was guessed')
+        report = stated["thresholds"]["guess"]
+        whole = replace(problem, features=_with_all_tests(problem.features))
+        expected["thresholds"] = {**state_thresholds(ThresholdReport(**report), whole, problem), "guess": report}
+    if "depth" in stated:
+        expected["depth"] = state_depth(guess_tree_depth(problem.features.n_tests))
+        if case.certificate["constraints"]["max_depth"] != stated["depth"]["depth"]:
+            failures.append("guarantees.depth names another depth than the constraints")
+    if "reference" in stated:
+        is_finished = case.certificate["status"] in ("guessed", "approximate")
+        expected["reference"] = {"statement": state_reference(is_finished=is_finished)}
+        if "weighing" not in stated:
+            expected["reference"] = {**expected["reference"], "floor": problem.floor()}
+    for name, facts in expected.items():
+        for entry, fact in facts.items():
+            if not _agree(stated[name][entry], fact):
+                own = quote(stated[name][entry])
+                failures.append(f"guarantees.{name}.{entry} is {own}, but {quote(fact)} on this table")
+    return failures + _check_carried_bound(case)
+
+
+def _agree(stated: Any, fact: Any) -> bool:
+    if is_number(stated) and is_number(fact):
+        return math.isclose(stated, fact, rel_tol=1e-12, abs_tol=1e-15)
+    return bool(stated == fact)
+
+
+def _weigh_again(case: Case) -> Mapping[str, Any] | None:
+    """What a way to weigh must state, as far as it does not depend on chance or on the search."""
+    stated, problem = case.weighing, case.problem
+    assert stated is not None
+    if stated["method"] == "duplicate":
+        duplication = case.duplication
+        if duplication is None:
+            return None
+        tree = duplication.problem.weigh(case.tree)
+        objective = measure_loss(duplication.problem, tree) + problem.regularization * tree.n_leaves
+        return duplication.state(objective, stated["approximate_lower_bound"])
+    try:
+        facts = state_sample(problem, stated["ratio"])
+    except ValueError:
+        return None
+    return {"statement": WEIGHING_STATEMENT, "floor": problem.floor(), **facts}
+
+
+def _check_carried_bound(case: Case) -> list[str]:
+    """Whether lower_bound follows from what the search over counts, or with a reference, is said to have proved."""
+    certificate, stated = case.certificate, case.guarantees
+    objective, lower, failures = certificate["objective"], certificate["lower_bound"], []
+    steps: list[tuple[str, float, float]] = []
+    weighing, reference = stated.get("weighing"), stated.get("reference")
+    if reference is not None:
+        known = max(reference["guessed_lower_bound"] - reference["excess"], reference["floor"])
+        name, least = ("lower_bound", lower) if weighing is None else (
+            "approximate_lower_bound", weighing["approximate_lower_bound"]
+        )  # fmt: skip
+        most = objective if weighing is None else weighing["approximate_objective"]
+        steps.append((name, least, min(max(known - certificate["rounding"], 0.0), most)))
+        # A row's reference costs at least what it costs above its best label.
+        if reference["excess"] > reference["reference_loss"] * (1 + 1e-9) + 1e-9:
+            failures.append("guarantees.reference: excess is above reference_loss")
+        if reference["lone_leaf_bound"] < reference["reference_loss"] * (1 - 1e-9):
+            failures.append("guarantees.reference: lone_leaf_bound is below reference_loss")
+    if weighing is not None:
+        known = max(weighing["approximate_lower_bound"] - weighing["deviation_above"], weighing["floor"])
+        steps.append(("lower_bound", lower, min(max(known, 0.0), objective)))
+        if weighing["approximate_lower_bound"] > weighing["approximate_objective"]:
+            failures.append("guarantees.weighing: approximate_lower_bound is above approximate_objective")
+    for name, own, fact in steps:
+        if not math.isclose(own, fact, rel_tol=1e-9, abs_tol=1e-15):
+            failures.append(f"{name} is {own!r}, but {fact!r} follows from the guarantees")
+    return failures
+
+
+def _with_all_tests(features: Features) -> Features:
+    return make_features(features.table, categorical_features=features.categorical_features)
+
+
+def _list_trusted(case: Case, is_proved: bool) -> tuple[str, ...]:
+    """What no table can decide, and what nobody has proved again."""
+    certificate, stated = case.certificate, case.guarantees
+    sentences = []
+    if "digests" not in certificate:
+        sentences.append(
+            "that the certificate is about this table: version 1 does not say which table it is about, so only what it "
+            "states was compared"
+        )
+    if not is_proved:
+        bound = f"that no tree within the constraints has an objective below {certificate['lower_bound']!r}"
+        if "policy" in certificate:
+            bound = (
+                f"that no policy within the constraints has an objective above {certificate['policy']['upper_bound']!r}"
+            )
+        sentences.append(bound)
+    if "weighing" in stated and stated["weighing"]["method"] == "sample":
+        sentences.append("the figures of the draw (guarantees.weighing), which was by lot")
+    if "reference" in stated:
+        sentences.append("the figures of the reference model (guarantees.reference)")
+    if "thresholds" in stated:
+        sentences.append("the figures of the model that the thresholds were guessed by (guarantees.thresholds.guess)")
+    if "budget" in certificate:
+        sentences.append("the price of the budget")
+    return tuple(sentences)
+
+
+# What the engine does to amounts and rows, done again ---------------------------------------------------------------
+
+TOTAL_BITS = 56
+"""The engine's fixed point: amounts are multiples of a power of two, their total just below 2^56 of it."""
+LARGEST_FULL_TREE = 30
+"""A deeper tree than this may have as many leaves as there are rows."""
+MOST_COMPARED_TESTS = 20_000
+"""Beyond so many codes on all axes together, tests are not compared with each other."""
+
+
+def _bound_rounding(case: Case) -> tuple[float, float]:
+    """The least and the most that `rounding` can be: what the engine's fixed point does to this table."""
+    problem, weighing = case.problem, case.weighing
+    if case.budget is not None:
+        # What is left between an optimum and its bound, which must be negligible; other bounds have it taken off.
+        is_stated = case.certificate["status"] == "optimal" or case.certificate["version"] == 1
+        return 0.0, NEGLIGIBLE * problem.scale(case.certificate["objective"]) if is_stated else 0.0
+    if not problem.has_room_to_split:
+        return 0.0, 0.0  # the engine was not asked
+    searched = case.searched
+    if searched is not None:
+        least = most = rounding_of(searched)
+        normaliser, total = searched.normaliser, _sum_costs(searched)
+    else:
+        # Draws are whole numbers, which fixed point holds exactly.
+        assert weighing is not None
+        normaliser = total = float(weighing.get("draws", 1))
+        least = most = _round_leaves(problem, _unit(total, normaliser))
+    if case.certificate["version"] == 1:
+        least = 0.0  # it stated the rounding of its own tree, not of all trees
+    if "reference" in case.guarantees:
+        most += 0.5 * problem.n_rows * _unit(total, normaliser)
+    return least, most
+
+
+def rounding_of(problem: Problem) -> float:
+    """What fixed point may move the objective of any tree by: docs/method.md, section 2."""
+    total = _sum_costs(problem)
+    scaled = _scale(problem, total)
+    n_rounded = np.count_nonzero(_to_whole(scaled) != scaled)
+    unit = _unit(total, problem.normaliser)
+    return 0.5 * float(n_rounded) * unit + _round_leaves(problem, unit)
+
+
+def _round_leaves(problem: Problem, unit: float) -> float:
+    is_deep = problem.max_depth is None or problem.max_depth > LARGEST_FULL_TREE
+    most_leaves = problem.n_rows if is_deep else min(problem.n_rows, 2 ** int(problem.max_depth or 0))
+    return (0.5 * unit + 2.0**-52 * problem.regularization) * most_leaves
+
+
+def _sum_costs(problem: Problem) -> float:
+    """What the worst labels cost, added up in the order of the rows, as the engine does."""
+    worst = problem.weights if problem.costs is None else problem.costs.max(axis=1)
+    return float(np.cumsum(worst)[-1])
+
+
+def _exponent(total: float) -> int:
+    return TOTAL_BITS - 1 - (math.frexp(total)[1] - 1 if total > 0 else 0)
+
+
+def _unit(total: float, normaliser: float) -> float:
+    # The normaliser as a number near 1 and a power of two: 2^-exponent alone need not be a float.
+    part, power = math.frexp(normaliser)
+    return math.ldexp(1.0 / part, -_exponent(total) - power)
+
+
+def _scale(problem: Problem, total: float) -> Array:
+    amounts = problem.weights if problem.costs is None else problem.costs
+    return np.asarray(np.ldexp(amounts, _exponent(total)))
+
+
+def _to_whole(scaled: Array) -> Array:
+    # From 2^52 on a float is whole, and a half added to it would be rounded.
+    return np.where(scaled < 2.0**52, np.floor(scaled + 0.5), scaled)
+
+
+def count_merged(problem: Problem) -> tuple[int, int]:
+    """How many rows and tests the search has to tell apart: rows with equal codes are one, tests that part the rows
+    alike are one, and rows whose labels all cost the same count only where a leaf must hold so many."""
+    if not problem.has_room_to_split:
+        return problem.n_rows, 0
+    groups = problem.equal_rows
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    member = order[starts]
+    amounts = _to_whole(_scale(problem, _sum_costs(problem))).astype(np.int64)
+    if problem.y is not None:
+        amounts = np.where(np.arange(len(problem.labels)) == problem.y[:, None], amounts[:, None], 0)
+    sums = np.add.reduceat(amounts[order], starts, axis=0)
+    is_counted = problem.min_samples_leaf > 1 or problem.leaf_weights[1] > 0 or problem.min_samples_arm > 0
+    member = member[is_counted | (sums.max(axis=1) > sums.min(axis=1))]
+    return len(member), _count_tests(problem.features, member)
+
+
+def _count_tests(features: Features, rows: Array) -> int:
+    """The tests that part these rows, each once with its opposite; a set of rows is the sum of random numbers."""
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 2**63, (2, len(rows)), dtype=np.uint64)
+    everything = tuple(int(total) for total in keys.sum(axis=1))
+    is_compared = sum(axis.size for axis in features.axes) <= MOST_COMPARED_TESTS
+    seen: set[tuple[int, ...]] = set()
+    n_tests = 0
+    for axis, codes in zip(features.axes, features.codes, strict=True):
+        sides: Array = np.zeros((2, axis.size), dtype=np.uint64)
+        for side, key in zip(sides, keys, strict=True):
+            np.add.at(side, codes[rows], key)
+        counts = np.bincount(codes[rows], minlength=axis.size)
+        is_test = counts > 0
+        if not axis.is_categorical:
+            sides, counts = np.cumsum(sides, axis=1, dtype=np.uint64), np.cumsum(counts)
+            is_test[-1] = False
+        is_test &= counts < len(rows)
+        for one, two in sides.T[is_test].tolist():
+            rest = tuple((whole - part) % 2**64 for whole, part in zip(everything, (one, two), strict=True))
+            side = min((one, two), rest)
+            n_tests += not (is_compared and side in seen)
+            seen.add(side)
+    return n_tests
 
 
 # The optimum of a tiny problem, by looking at every tree ------------------------------------------------------------

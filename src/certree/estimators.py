@@ -23,16 +23,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from certree.features import make_features
 from certree.guesses import (
-    MEMBER_DEPTH,
-    N_MEMBERS,
     ThresholdGuess,
     charge_reference,
-    guess_depth,
+    guess_tree_depth,
     predict_boosting,
     predict_reference,
     state_depth,
     state_thresholds,
-    tree_dimension,
 )
 from certree.problem import Problem, check_weights
 from certree.reading import ColumnReading, warn_about
@@ -325,7 +322,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             self.__dict__.pop("threshold_guess_", None)  # of an earlier fit
             problem = make(self.thresholds, max_depth)
         if isinstance(self.max_depth, str):
-            guess = guess_depth(N_MEMBERS, max(1, tree_dimension(problem.features.n_tests, MEMBER_DEPTH)))
+            guess = guess_tree_depth(problem.features.n_tests)
             problem = replace(problem, max_depth=guess.depth)
             guarantees["depth"] = state_depth(guess)
         return problem, guarantees

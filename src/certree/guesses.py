@@ -388,6 +388,11 @@ def guess_depth(n_members: int, member_dimension: int) -> DepthGuess:
     return DepthGuess(math.ceil(math.log2(size * (3 * math.log(size) + 2))), n_members, member_dimension, size)
 
 
+def guess_tree_depth(n_tests: int) -> DepthGuess:
+    """The guess of `max_depth="guess"`: the ensemble is the boosted model of this room, over so many tests."""
+    return guess_depth(N_MEMBERS, max(1, tree_dimension(n_tests, MEMBER_DEPTH)))
+
+
 def tree_dimension(n_tests: int, depth: int) -> int:
     """An upper bound of the VC dimension of two-label trees of a depth over so many tests.
 
@@ -425,20 +430,25 @@ class ReferenceAccount:
 
     def state(self, guessed: float, is_finished: bool) -> dict[str, Any]:
         """Theorem 1 and its numbers as plain data."""
-        theorem = (
-            "Theorem 1: objective <= reference_loss + (loss of t where the reference is right) + λ·leaves(t) for every "
-            "tree t that the constraints allow; for the best lone leaf the right side is lone_leaf_bound. "
-            if is_finished
-            else "The search was stopped: Theorem 1 says nothing about its tree. "
-        )
         return {
-            "statement": theorem + "No tree is below lower_bound = max(guessed_lower_bound − excess, floor).",
+            "statement": state_reference(is_finished=is_finished),
             "reference_loss": self.loss,
             "lone_leaf_bound": self.lone_leaf_bound,
             "guessed_lower_bound": guessed,
             "excess": self.excess,
             "floor": self.floor,
         }
+
+
+def state_reference(*, is_finished: bool) -> str:
+    """What is known of a tree that was searched with a reference, in words."""
+    theorem = (
+        "Theorem 1: objective <= reference_loss + (loss of t where the reference is right) + λ·leaves(t) for every "
+        "tree t that the constraints allow; for the best lone leaf the right side is lone_leaf_bound. "
+        if is_finished
+        else "The search was stopped: Theorem 1 says nothing about its tree. "
+    )
+    return theorem + "No tree is below lower_bound = max(guessed_lower_bound − excess, floor)."
 
 
 def account_reference(problem: Problem, reference_costs: Array) -> ReferenceAccount:

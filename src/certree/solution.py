@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from certree.fingerprint import Array, fingerprint
 from certree.problem import Problem
 from certree.tree import Tree
 
 FORMAT = "certree.certificate"
-VERSION = 1
+VERSION = 2
+"""2 says which table it is about. Certificates of version 1, which do not, are still read and checked."""
 STATUSES = ("optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted")
 
 
@@ -134,9 +136,14 @@ def make_certificate(
     statistics: Mapping[str, Any],
     limits: Mapping[str, Any],
     version: str,
+    spends: Array | None = None,
+    budget: float | None = None,
 ) -> dict[str, Any]:
-    """What was proved, about which problem, as plain data ready for JSON."""
-    thresholds = problem.features.thresholds
+    """What was proved, about which problem, as plain data ready for JSON.
+
+    `spends` (rows × labels, times the weights) and `budget` are those of a policy with a budget.
+    """
+    settings = list_settings(problem, budget)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -149,14 +156,8 @@ def make_certificate(
         "lower_bound": lower,
         "gap": upper - lower,
         "rounding": rounding,
-        "regularization": float(problem.regularization),
-        "constraints": {
-            "max_depth": None if problem.max_depth is None else int(problem.max_depth),
-            "max_leaves": None if problem.max_leaves is None else int(problem.max_leaves),
-            "min_samples_leaf": int(problem.min_samples_leaf),
-            "min_weight_leaf": float(problem.min_weight_leaf),
-            "min_samples_arm": int(problem.min_samples_arm),
-        },
+        "regularization": settings["regularization"],
+        "constraints": settings["constraints"],
         "sizes": {
             "rows": problem.n_rows_given or problem.n_rows,
             "rows_weighted": problem.n_rows,
@@ -167,7 +168,25 @@ def make_certificate(
             "distinct_tests": int(statistics.get("tests", problem.features.n_tests)),
             "labels": len(problem.labels),
         },
-        "thresholds": thresholds if isinstance(thresholds, (str, int)) else list(map(list, thresholds)),
+        "thresholds": settings["thresholds"],
         "weight": problem.normaliser,
         "limits": dict(limits),
+        "digests": fingerprint(problem, settings, spends=spends),
+    }
+
+
+def list_settings(problem: Problem, budget: float | None = None) -> dict[str, Any]:
+    """What is searched besides the table, as plain data. A budget without a limit is none."""
+    thresholds = problem.features.thresholds
+    return {
+        "regularization": float(problem.regularization),
+        "constraints": {
+            "max_depth": None if problem.max_depth is None else int(problem.max_depth),
+            "max_leaves": None if problem.max_leaves is None else int(problem.max_leaves),
+            "min_samples_leaf": int(problem.min_samples_leaf),
+            "min_weight_leaf": float(problem.min_weight_leaf),
+            "min_samples_arm": int(problem.min_samples_arm),
+        },
+        "thresholds": thresholds if isinstance(thresholds, (str, int)) else list(map(list, thresholds)),
+        "budget": None if budget is None or math.isinf(budget) else float(budget),
     }

@@ -283,6 +283,12 @@ def count_leaves(problem: Problem) -> int:
 
 # A problem with counts in place of weights ---------------------------------------------------------------------------
 
+WEIGHING_STATEMENT = (
+    "objective and loss are those of the true weights; no tree is below lower_bound = "
+    "max(approximate lower bound − deviation_above, floor), whatever was rounded or drawn; where the "
+    "search ended with a proof, objective <= optimum + deviation_above + deviation_below"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Weighing:
@@ -308,11 +314,7 @@ class Weighing:
         above, below = self.deviation.above, self.deviation.below
         return {
             "method": self.method,
-            "statement": (
-                "objective and loss are those of the true weights; no tree is below lower_bound = "
-                "max(approximate lower bound − deviation_above, floor), whatever was rounded or drawn; where the "
-                "search ended with a proof, objective <= optimum + deviation_above + deviation_below"
-            ),
+            "statement": WEIGHING_STATEMENT,
             "approximate_objective": approximate_objective,
             "approximate_lower_bound": approximate_lower,
             "total_variation": self.total_variation,
@@ -347,9 +349,14 @@ def weigh_by_duplication(problem: Problem, factor: float = 100) -> Weighing:
 def weigh_by_sampling(problem: Problem, ratio: float = 1.0, random_state: Any = None) -> Weighing:
     """The problem of the drawn rows."""
     counts = sample(problem.weights, ratio, random_state)
-    draws, leaves = int(counts.sum()), count_leaves(problem)
+    return _replace_weights("sample", problem, counts, state_sample(problem, ratio))
+
+
+def state_sample(problem: Problem, ratio: float) -> dict[str, Any]:
+    """What a sample states whatever was drawn, as plain data."""
+    draws, leaves = count_draws(problem.n_rows, ratio), count_leaves(problem)
     uniform = uniform_bound(draws, log_count_trees(problem.features.n_tests, len(problem.labels), leaves))
-    figures = {
+    return {
         "ratio": ratio,
         "draws": draws,
         "level": LEVEL,
@@ -362,7 +369,6 @@ def weigh_by_sampling(problem: Problem, ratio: float = 1.0, random_state: Any = 
             "search that ended with a proof has objective <= optimum + 2 · uniform_bound"
         ),
     }
-    return _replace_weights("sample", problem, counts, figures)
 
 
 def _replace_weights(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -112,10 +113,12 @@ class Spending:
         """Above this, products with amounts are no longer numbers that can be added up."""
         return LARGEST_SUM / (float(self.amounts.max(axis=1).sum()) or 1.0)
 
-    def solve_at(self, price: float, known: float, limits: Limits, *, verbose: int = 0) -> PricedAnswer:
+    def solve_at(
+        self, price: float, known: float, limits: Limits, *, verbose: int = 0, switched_off: Iterable[str] = ()
+    ) -> PricedAnswer:
         """The least R + price · spend; `known` is at least that, as that of a tree is."""
         assert self.problem.costs is not None
-        return self._solve(self.problem, self.problem.costs, price, known, limits, verbose)
+        return self._solve(self.problem, self.problem.costs, price, known, limits, verbose, switched_off)
 
     def solve_spend(self, known: float, limits: Limits, *, verbose: int = 0) -> PricedAnswer:
         """The least spend, where it is at most `known`; else a tree, and a bound above `known`."""
@@ -125,7 +128,14 @@ class Spending:
         return self._solve(alone, np.zeros_like(self.amounts), 1.0, known, limits, verbose)
 
     def _solve(
-        self, problem: Problem, costs: Array, price: float, known: float, limits: Limits, verbose: int
+        self,
+        problem: Problem,
+        costs: Array,
+        price: float,
+        known: float,
+        limits: Limits,
+        verbose: int,
+        switched_off: Iterable[str] = (),
     ) -> PricedAnswer:
         """The least of costs + price · spend + λ · leaves.
 
@@ -139,7 +149,7 @@ class Spending:
         floor = (math.fsum(own.ravel().tolist()) + price * math.fsum(spent.ravel().tolist())) / problem.normaliser
         room = max(2 * (known - floor) * problem.normaliser, excess[excess > 0].min(initial=math.inf))
         problem = replace(problem, costs=np.minimum(excess, room), best_rewards=None)
-        found = search(problem, limits, verbose=verbose)
+        found = search(problem, limits, verbose=verbose, switched_off=switched_off)
         # Differences of amounts are rounded in proportion to the amounts, which for a tree below `known` add up to it.
         rounded = 8 * EPSILON * (max(known, found.upper) + floor)
         return PricedAnswer(
@@ -234,6 +244,7 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
     certificate = make_certificate(
         spending.problem, best.tree, best.loss, best.objective, lower, status, rounding,
         statistics=statistics, limits=asdict(limits), version=PACKAGE_VERSION,
+        spends=spending.amounts, budget=budget,
     )  # fmt: skip
     certificate["budget"] = {
         "largest": budget if math.isfinite(budget) else None,

@@ -1,0 +1,228 @@
+"""What a certificate looks like: every field it must have, and of which type.
+
+This room promises that whoever reads a certificate without flaws finds each field that its version has, as the type
+that it should be: no missing key, no text for a number, no NaN. It judges the form alone; whether what is stated is
+true is `certify`'s business.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from certree.solution import FORMAT, VERSION
+
+# A stranger's file may hold anything, nested at any depth.
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a value must be."""
+
+    words: str
+    accepts: Callable[[Any], bool]
+
+    @property
+    def or_null(self) -> Form:
+        return Form(f"{self.words} or null", lambda value: value is None or self.accepts(value))
+
+
+def is_number(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+
+
+def is_whole(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral)
+
+
+NUMBER = Form("a finite number", is_number)
+AMOUNT = Form("a finite number of at least 0", lambda value: is_number(value) and value >= 0)
+COUNT = Form("a whole number of at least 0", lambda value: is_whole(value) and value >= 0)
+POSITIVE = Form("a whole number of at least 1", lambda value: is_whole(value) and value >= 1)
+TEXT = Form("text", lambda value: isinstance(value, str))
+DIGEST = Form(
+    "64 hexadecimal digits",
+    lambda value: isinstance(value, str) and len(value) == 64 and set(value) <= set(HEXADECIMAL),
+)
+HEXADECIMAL = "0123456789abcdef"
+
+
+def _is_time(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and float(value) >= 0
+
+
+def _is_thresholds(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(cuts, list) and all(map(_is_cut, cuts)) for cuts in value)
+    return value == "all" if isinstance(value, str) else is_whole(value) and value >= 1
+
+
+def _is_cut(value: Any) -> bool:
+    return value is None or isinstance(value, (str, bool)) or is_number(value)
+
+
+TIME = Form("a number of seconds of at least 0", _is_time)
+THRESHOLDS = Form('"all", a whole number of at least 1, or a list of cuts for each column', _is_thresholds)
+AMOUNTS = Form(
+    "a list of finite numbers of at least 0", lambda value: isinstance(value, list) and all(map(AMOUNT.accepts, value))
+)
+
+Fields = Mapping[str, Any]
+"""By name: a Form, or the Fields of a mapping."""
+
+FIELDS: Fields = {
+    "format": TEXT,
+    "version": POSITIVE,
+    "certree": TEXT,
+    "status": TEXT,
+    "objective": NUMBER,
+    "loss": NUMBER,
+    "leaves": POSITIVE,
+    "depth": COUNT,
+    "lower_bound": NUMBER,
+    "gap": NUMBER,
+    "rounding": AMOUNT,
+    "regularization": AMOUNT,
+    "constraints": {
+        "max_depth": COUNT.or_null,
+        "max_leaves": POSITIVE.or_null,
+        "min_samples_leaf": POSITIVE,
+        "min_weight_leaf": AMOUNT,
+        "min_samples_arm": COUNT,
+    },
+    "sizes": {
+        "rows": POSITIVE,
+        "rows_weighted": POSITIVE,
+        "merged_rows": COUNT,
+        "columns": POSITIVE,
+        "axes": COUNT,
+        "tests": COUNT,
+        "distinct_tests": COUNT,
+        "labels": POSITIVE,
+    },
+    "thresholds": THRESHOLDS,
+    "weight": AMOUNT,
+    "limits": {"time_limit": TIME.or_null, "memory_limit": POSITIVE.or_null, "n_threads": POSITIVE},
+}
+SINCE_VERSION: Mapping[int, Fields] = {2: {"digests": {"columns": DIGEST, "table": DIGEST, "problem": DIGEST}}}
+"""Fields that came with a version."""
+
+WEIGHING: Fields = {
+    "method": TEXT,
+    "statement": TEXT,
+    "approximate_objective": AMOUNT,
+    "approximate_lower_bound": AMOUNT,
+    "total_variation": AMOUNT,
+    "deviation_above": AMOUNT,
+    "deviation_below": AMOUNT,
+    "floor": AMOUNT,
+    "rows_without_a_count": COUNT,
+}
+METHODS: Mapping[str, Fields] = {
+    "duplicate": {
+        **WEIGHING,
+        "factor": AMOUNT,
+        "epsilon": AMOUNT,
+        "eta": AMOUNT.or_null,
+        "zeta": AMOUNT,
+        "psi": AMOUNT.or_null,
+        "paper_bound": AMOUNT.or_null,
+        "paper_statement": TEXT,
+    },
+    "sample": {
+        **WEIGHING,
+        "ratio": AMOUNT,
+        "draws": POSITIVE,
+        "level": AMOUNT,
+        "fixed_tree_bound": AMOUNT,
+        "uniform_bound": AMOUNT,
+        "most_leaves": POSITIVE,
+        "probable_statement": TEXT,
+    },
+}
+REFERENCE: Fields = {
+    "statement": TEXT,
+    "reference_loss": AMOUNT,
+    "lone_leaf_bound": AMOUNT,
+    "guessed_lower_bound": AMOUNT,
+    "excess": AMOUNT,
+    "floor": AMOUNT,
+}
+GUESSED_THRESHOLDS: Fields = {
+    "statement": TEXT,
+    "floor": AMOUNT,
+    "n_tests": COUNT,
+    "n_kept": COUNT,
+    "guess": {
+        "n_tests": COUNT,
+        "n_found": COUNT,
+        "n_kept": COUNT,
+        "loss_before": AMOUNT,
+        "loss_after": AMOUNT,
+        "n_refits": COUNT,
+        "seconds": AMOUNT,
+    },
+}
+GUESSED_DEPTH: Fields = {
+    "statement": TEXT,
+    "depth": COUNT,
+    "n_members": COUNT,
+    "member_dimension": COUNT,
+    "size": COUNT,
+}
+POLICY: Fields = {"value": NUMBER, "objective": NUMBER, "upper_bound": NUMBER, "gap": NUMBER}
+BUDGET: Fields = {"largest": AMOUNT.or_null, "spend": AMOUNT, "price": AMOUNT}
+
+
+def find_flaws(document: Any) -> list[str]:
+    """What is wrong with the form of a certificate, one sentence each; a ValueError where it is none at all."""
+    stated = document.get("format") if isinstance(document, Mapping) else None
+    if stated != FORMAT:
+        raise ValueError(f"not a certificate: format is {quote(stated)}, not {FORMAT!r}")
+    version = document.get("version")
+    if not (is_whole(version) and 1 <= version <= VERSION):
+        return [f"version is {quote(version)}; this release reads versions 1 to {VERSION}"]
+    required = {name: form for number in range(2, version + 1) for name, form in SINCE_VERSION[number].items()}
+    optional: dict[str, Any] = {"policy": POLICY, "budget": BUDGET, "class_weights": AMOUNTS.or_null}
+    guarantees = document.get("guarantees", {})
+    flaws = _compare(document, {**FIELDS, **required}, {**optional, "guarantees": {}}, "")
+    if isinstance(guarantees, Mapping):
+        weighing = guarantees.get("weighing")
+        method = weighing.get("method") if isinstance(weighing, Mapping) else None
+        known = {
+            "weighing": METHODS.get(method, WEIGHING) if isinstance(method, str) else WEIGHING,
+            "reference": REFERENCE,
+            "thresholds": GUESSED_THRESHOLDS,
+            "depth": GUESSED_DEPTH,
+        }
+        flaws += _compare(guarantees, {}, known, "guarantees.")
+        if isinstance(method, str) and method not in METHODS:
+            flaws.append(f"guarantees.weighing.method is {quote(method)}, not one of {', '.join(METHODS)}")
+    return flaws
+
+
+def _compare(document: Mapping[str, Any], required: Fields, optional: Fields, place: str) -> list[str]:
+    flaws = [f"{place}{name} is missing from the certificate" for name in required if name not in document]
+    for name, value in document.items():
+        form = required.get(name, optional.get(name))
+        if form is None:
+            flaws.append(f"{place}{quote(name)} is no field that a certificate of this version has")
+        elif isinstance(form, Form):
+            if not form.accepts(value):
+                flaws.append(f"{place}{name} is {quote(value)}, not {form.words}")
+        elif not isinstance(value, Mapping):
+            flaws.append(f"{place}{name} is {quote(value)}, not a mapping")
+        elif form:
+            flaws += _compare(value, form, {}, f"{place}{name}.")
+    return flaws
+
+
+def quote(value: Any) -> str:
+    """A value for a sentence, cut short where it is long or deep."""
+    return _SHORT.repr(value)

@@ -1,0 +1,143 @@
+"""Which table, and which problem, a certificate is about: three SHA-256 digests of canonical forms.
+
+This room promises that two tables have the same digests exactly where they hold the same values, whatever held them:
+numpy, pandas or polars, whole numbers or floats, either byte order. docs/trust.md has the forms, so that anyone can
+compute the digests without this package.
+
+    columns   names, kinds and values of the columns, missing values included
+    table     that, and labels, weights, costs, rewards, spends and arms: the whole table
+    problem   that, and the penalty, the constraints, the thresholds and the budget: everything that is searched
+
+Rows of weight zero are in none of them: they count for nothing in any claim.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from certree.features import Features
+from certree.problem import Problem
+from certree.table import find_positions
+
+Array = NDArray[Any]
+
+_MEMO = "_fingerprint"
+
+
+def fingerprint(problem: Problem, settings: Mapping[str, Any], *, spends: Array | None = None) -> dict[str, str]:
+    """The digests of a problem. `settings` is plain data; `spends` is rows × labels, times the weights."""
+    columns = fingerprint_columns(problem.features)
+    table = _fingerprint_table(problem, columns, spends)
+    return {"columns": columns, "table": table, "problem": hashlib.sha256(_head(table=table, **settings)).hexdigest()}
+
+
+def fingerprint_columns(features: Features) -> str:
+    """The digest of the columns alone. It is computed once: a path or a budget solves many problems of one table."""
+    found: str | None = features.__dict__.get(_MEMO)
+    if found is not None:
+        return found
+    axis_of = {axis.column: place for place, axis in enumerate(features.axes) if axis.view in _WHOLE_VIEWS}
+    heads: list[Any] = []
+    blocks: list[Any] = []
+    for index, column in enumerate(features.columns):
+        codes: Array
+        if column.kind == "numeric":
+            codes, distinct = _rank_numbers(features, index, axis_of.get(index))
+            count = len(distinct)
+            blocks.append((distinct + 0.0).astype("<f8", copy=False))  # one zero
+            heads.append([column.name, column.kind, count])
+        else:
+            codes, count = _rank_categories(features, index, axis_of.get(index)), len(column.categories)
+            heads.append([column.name, column.kind, list(map(_canonical, column.categories))])
+        blocks.append(_narrow(codes, count + 1))
+    hasher = hashlib.sha256(_head(rows=features.n_rows, columns=heads))
+    for block in blocks:
+        hasher.update(block)
+    features.__dict__[_MEMO] = hasher.hexdigest()  # where functools keeps what a frozen object has computed
+    return hasher.hexdigest()
+
+
+_WHOLE_VIEWS = ("values", "equals", "missing last")
+"""The views of a column that may tell all of its values apart."""
+
+
+def _rank_numbers(features: Features, index: int, place: int | None) -> tuple[Array, Array]:
+    """For each row the rank of its value among the distinct ones, which come with it; missing ranks last."""
+    if place is not None and features.thresholds == "all":
+        axis = features.axes[place]
+        return features.codes[place], np.concatenate((axis.below, axis.above[-1:]))
+    codes, distinct = features.binner(features.table.columns[index])
+    return np.where(codes < 0, len(distinct), codes), distinct
+
+
+def _rank_categories(features: Features, index: int, place: int | None) -> Array:
+    """For each row the place of its category; missing is the place after the last."""
+    column, values = features.columns[index], features.table.columns[index]
+    count = len(column.categories)
+    if column.kind == "ordered":
+        places = find_positions(values, column.categories)
+        return np.where(np.isnan(places), count, places)
+    if place is not None and features.axes[place].size == count + column.has_missing:
+        return np.asarray(features.codes[place])
+    if values.dtype == np.bool_:
+        return values
+    if values.dtype == np.float64:
+        return np.where(np.isnan(values), count, np.searchsorted(np.array(column.categories, dtype=float), values))
+    code_of: dict[Any, int] = {category: code for code, category in enumerate(column.categories)}
+    return np.fromiter((count if value is None else code_of[value] for value in values.tolist()), np.int64, len(values))
+
+
+def _fingerprint_table(problem: Problem, columns: str, spends: Array | None) -> str:
+    weights = problem.weights
+    has_weights = not (weights == 1.0).all()
+    arms = problem.arms if problem.min_samples_arm > 0 else None
+    hasher = hashlib.sha256(
+        _head(
+            columns=columns,
+            rows=problem.n_rows,
+            labels=list(map(_canonical, problem.labels)),
+            weights=has_weights,
+            target="labels" if problem.y is not None else "costs" if problem.best_rewards is None else "rewards",
+            spends=spends is not None,
+            arms=problem.n_arms if arms is not None else 0,
+        )
+    )
+    if has_weights:
+        hasher.update(_floats(weights))
+    if problem.y is not None:
+        hasher.update(_narrow(problem.y, len(problem.labels)))
+    for amounts in (problem.costs, problem.best_rewards, spends):
+        if amounts is not None:
+            hasher.update(_floats(amounts))
+    if arms is not None:
+        hasher.update(_narrow(arms, problem.n_arms))
+    return hasher.hexdigest()
+
+
+def _head(**facts: Any) -> bytes:
+    """What the bytes that follow are: one line of JSON, with sorted keys and without spaces or letters beyond ASCII."""
+    return _JSON.encode(facts).encode("ascii") + b"\n"
+
+
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
+def _canonical(value: Any) -> Any:
+    """3.0 and 3 are the same value; True and 1 are not."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _narrow(codes: Array, count: int) -> Any:
+    """Codes below `count` in the fewest bytes that hold them: 1, 2 or 4, the least first."""
+    return np.ascontiguousarray(codes, dtype="<u1" if count <= 1 << 8 else "<u2" if count <= 1 << 16 else "<u4")
+
+
+def _floats(amounts: Array) -> Any:
+    """Eight bytes each, the least first, row by row; one zero."""
+    return np.ascontiguousarray(amounts + 0.0, dtype="<f8")
