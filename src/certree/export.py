@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from certree.certificate import AMOUNT, TEXT, Form, find_flaws, is_whole, quote
 from certree.estimators import SparseTreeClassifier
 from certree.policy import PolicyTree
 from certree.reading import restore_readings
@@ -30,6 +31,10 @@ VERSION = 1
 
 PALETTE = ("#4477AA", "#EE9944", "#44AA77", "#CC6677", "#AA77BB", "#66BBCC", "#BBAA44", "#888888")
 """A colour a label, distinguishable to colour-blind eyes; more labels start over."""
+
+
+WIDEST_INDENT = 400
+"""Characters before a line of `export_text`, about: a hundred levels, and beyond them their number."""
 
 
 def tree_of(model: Any) -> Tree:
@@ -120,24 +125,33 @@ def export_text(model: Any, *, digits: int | None = None, show_support: bool = T
     """
     tree = tree_of(model)
     lines: list[tuple[str, str]] = []
-
-    def add(node: int, head: str, indent: str) -> None:
+    # What is still to be written, the next one last: a node, what stands before it, and before what is below it.
+    waiting = [(0, "", "")]
+    while waiting:
+        node, head, indent = waiting.pop()
         if tree.column[node] < 0:
             separator = ": " if head else ""
             lines.append((f"{head}{separator}{label_text(tree.node_label(node))}", leaf_text(tree, node)))
-            return
+            continue
         if head:
             lines.append((head, ""))
         test = tree.test(node)
         for child, holds, fork, line in (
-            (tree.left[node], True, "├── ", "│   "),
             (tree.right[node], False, "└── ", "    "),
+            (tree.left[node], True, "├── ", "│   "),
         ):
-            add(int(child), indent + fork + _one_line(test.describe(holds=holds, digits=digits)), indent + line)
-
-    add(0, "", "")
+            text = _one_line(test.describe(holds=holds, digits=digits))
+            waiting.append((int(child), indent + fork + text, _deepen(indent, line)))
     width = max(len(text) for text, _ in lines)
     return "\n".join(f"{text:<{width}}  {support}".rstrip() if show_support else text for text, support in lines)
+
+
+def _deepen(indent: str, line: str) -> str:
+    """The indentation of the next level. Where it would not fit on any page, its number stands for the levels above."""
+    if len(indent) < WIDEST_INDENT:
+        return indent + line
+    counted, _, lines = indent.rpartition("⋮ ")
+    return f"{int(counted or 0) + len(lines) // 4}⋮ {line}" if len(lines) >= WIDEST_INDENT else indent + line
 
 
 def _one_line(text: str) -> str:
@@ -197,26 +211,33 @@ _RELATIONS = {" <= ": r" $\leq$ ", " > ": " $>$ ", " == ": " = ", " != ": r" $\n
 def export_latex(model: Any, *, digits: int | None = None) -> str:
     r"""The tree for a paper: a `forest` environment (\usepackage{forest,textcomp}). Parameters as in `export_text`."""
     tree = tree_of(model)
-
-    def bracket(node: int, edge: str, indent: str) -> str:
+    parts: list[str] = []
+    # What is still to be written, the next one last: a node and its edge, or a bracket that closes.
+    waiting: list[tuple[int | None, str, int]] = [(0, "", 1)]
+    while waiting:
+        node, edge, level = waiting.pop()
+        indent = "  " * min(level, WIDEST_INDENT // 2)
+        if node is None:
+            parts.append(f"{indent}]")
+            continue
         side = f", edge label={{node[midway, font=\\scriptsize, fill=white]{{{edge}}}}}" if edge else ""
         if tree.column[node] < 0:
             label, support = _latex(label_text(tree.node_label(node))), _latex(leaf_text(tree, node))
-            return f"{indent}[{{\\textbf{{{label}}}\\\\{{\\scriptsize {support}}}}}, leaf{side}]"
+            parts.append(f"{indent}[{{\\textbf{{{label}}}\\\\{{\\scriptsize {support}}}}}, leaf{side}]")
+            continue
         holds, fails = answers(tree.test(node))
-        children = [
-            bracket(int(tree.left[node]), holds, indent + "  "),
-            bracket(int(tree.right[node]), fails, indent + "  "),
+        parts.append(f"{indent}[{{{_latex_test(tree.test(node), digits)}}}{side}")
+        waiting += [
+            (None, "", level),
+            (int(tree.right[node]), fails, level + 1),
+            (int(tree.left[node]), holds, level + 1),
         ]
-        head = f"{indent}[{{{_latex_test(tree.test(node), digits)}}}{side}"
-        return "\n".join([head, *children, f"{indent}]"])
-
     lines = [
         r"% needs \usepackage{forest,textcomp}",
         r"\begin{forest}",
         r"  for tree={draw, rounded corners, align=center, l sep=8mm, s sep=4mm, font=\small},",
         r"  leaf/.style={fill=black!6}",
-        bracket(0, "", "  "),
+        *parts,
         r"\end{forest}",
     ]
     return "\n".join(lines) + "\n"
@@ -287,6 +308,9 @@ def _plain(value: Any) -> Any:
 def load(source: str | Path) -> Any:
     """What `export_json` wrote: a fitted estimator, or a Tree where a Tree was exported.
 
+    Anything else is one ValueError that says what is wrong with it, so that a file from a stranger can be tried. What
+    it claims is another matter: `certree.certify.check` compares it with a table.
+
     Parameters
     ----------
     source : path of a JSON file, or the JSON text itself
@@ -294,39 +318,71 @@ def load(source: str | Path) -> Any:
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     text = source if is_text else Path(source).read_text(encoding="utf-8")
     try:
-        document = json.loads(str(text))
+        document = json.loads(str(text), parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise ValueError(f"not a model: {'the text' if is_text else source} is not JSON ({error})") from error
+    except RecursionError as error:
+        raise ValueError(f"not a model: {'the text' if is_text else source} is nested too deeply") from error
     found = document.get("format") if isinstance(document, dict) else None
-    try:
-        if found == TREE_FORMAT:
-            return Tree.from_dict(document)
-        if found == FORMAT:
-            return _restore(document)
-    except (KeyError, TypeError, IndexError) as error:
-        raise ValueError(f"not a whole model: {type(error).__name__} {error}") from error
-    raise ValueError(f"not a model: format is {found!r}, neither {FORMAT!r} nor {TREE_FORMAT!r}")
+    if found == TREE_FORMAT:
+        return Tree.from_dict(document)
+    if found == FORMAT:
+        return _restore(document)
+    raise ValueError(f"not a model: format is {quote(found)}, neither {FORMAT!r} nor {TREE_FORMAT!r}")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"not a model: JSON has no {name}")
 
 
 def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
-    if document["version"] != VERSION:
-        raise ValueError(f"a model of version {document['version']!r}; this release reads version {VERSION}")
-    if document["estimator"] not in (SparseTreeClassifier.__name__, PolicyTree.__name__):
-        raise ValueError(f"a model of an unknown estimator, {document['estimator']!r}")
+    version, estimator = document.get("version"), document.get("estimator")
+    if not is_whole(version) or version != VERSION:
+        raise ValueError(f"a model of version {quote(version)}; this release reads version {VERSION}")
+    makers: dict[Any, Any] = {maker.__name__: maker for maker in (SparseTreeClassifier, PolicyTree)}
+    if estimator is not None and not (isinstance(estimator, str) and estimator in makers):
+        raise ValueError(f"a model of an unknown estimator, {quote(estimator)}")
+    flaws = [f"{name} is missing" for name in _PARTS if name not in document]
+    flaws += [
+        f"{name} is {quote(document[name])}, not {form.words}"
+        for name, form in _PARTS.items()
+        if name in document and not form.accepts(document[name])
+    ]
+    if flaws:
+        raise ValueError(f"not a whole model: {'; '.join(flaws)}")
     tree, certificate = Tree.from_dict(document["tree"]), dict(document["certificate"])
-    model: SparseTreeClassifier | PolicyTree
-    if document["estimator"] == SparseTreeClassifier.__name__:
-        model = SparseTreeClassifier(**document["settings"])
-        model.classes_ = np.array(tree.labels)
-        model.loss_, model.objective_ = certificate["loss"], certificate["objective"]
-        model.lower_bound_, model.gap_ = certificate["lower_bound"], certificate["gap"]
-    else:
-        model, policy = PolicyTree(**document["settings"]), certificate["policy"]
+    flaws = find_flaws(certificate)
+    if flaws:
+        raise ValueError(f"not a whole certificate: {'; '.join(flaws)}")
+    is_policy = estimator == PolicyTree.__name__
+    for name in ("policy",) if is_policy else ("class_weights", "guarantees"):
+        if name not in certificate:
+            raise ValueError(f"the certificate of a {estimator} states {name}, and this one does not")
+    model = makers[estimator]()
+    unknown = set(document["settings"]) - set(model.get_params(deep=False))
+    if unknown:
+        raise ValueError(f"a {estimator} has no setting {quote(min(unknown))}")
+    try:
+        model.set_params(**document["settings"])._validate_params()
+    except (TypeError, ValueError) as error:  # scikit-learn's refusals of a parameter are both
+        raise ValueError(f"settings of no {estimator}: {error}") from error
+    if is_policy:
+        policy = certificate["policy"]
         model.actions_ = np.array(tree.labels)
         model.value_, model.objective_ = policy["value"], policy["objective"]
         model.upper_bound_, model.gap_ = policy["upper_bound"], policy["gap"]
         if "budget" in certificate:
             model.spend_, model.price_ = certificate["budget"]["spend"], certificate["budget"]["price"]
+    else:
+        if isinstance(certificate["thresholds"], list) and "thresholds" not in certificate["guarantees"]:
+            raise ValueError("the certificate lists cuts, but guarantees.thresholds does not say what they give up")
+        if document["settings"].get("max_depth") == "guess" and "depth" not in certificate["guarantees"]:
+            raise ValueError("the depth was guessed, but guarantees.depth does not say how")
+        if tree.label_weights is None:
+            raise ValueError("the tree of a classifier has label_weights, and this one has none")
+        model.classes_ = np.array(tree.labels)
+        model.loss_, model.objective_ = certificate["loss"], certificate["objective"]
+        model.lower_bound_, model.gap_ = certificate["lower_bound"], certificate["gap"]
     model.tree_, model.n_leaves_, model.depth_ = tree, tree.n_leaves, tree.depth
     model.columns_ = restore_readings(document.get("readings"), tree.columns)
     model.n_features_in_ = len(tree.columns)
@@ -334,7 +390,20 @@ def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
         model.feature_names_in_ = np.array([column.name for column in tree.columns], dtype=object)
     model.status_, model.certificate_ = certificate["status"], certificate
     model.statistics_, model.fit_seconds_ = dict(document["statistics"]), document["fit_seconds"]
-    return model
+    restored: SparseTreeClassifier | PolicyTree = model
+    return restored
+
+
+_MAPPING = Form("a mapping", lambda value: isinstance(value, dict))
+_PARTS = {
+    "estimator": TEXT,
+    "settings": _MAPPING,
+    "has_feature_names": Form("true or false", lambda value: isinstance(value, bool)),
+    "fit_seconds": AMOUNT,
+    "statistics": _MAPPING,
+    "certificate": _MAPPING,
+    "tree": _MAPPING,
+}
 
 
 # scikit-learn -------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from certree.reading import ColumnReading, remark_on
 from certree.table import Table, count_missing, find_positions, name_row, read_table
-from certree.tree import Column, Test, Value, plain_value
+from certree.tree import LARGEST_INDEX, Column, Test, Value, plain_value
 
 Array = NDArray[Any]
 Binner = Callable[[Array], tuple[Array, Array]]
@@ -41,7 +41,6 @@ Cuts = Sequence[Sequence[Value | None]]
 A numeric column with missing values that has any cut is also asked whether the value is missing."""
 
 View = Literal["values", "missing first", "missing last", "equals", "one category"]
-LARGEST_INDEX = int(np.iinfo(np.int32).max)
 
 
 def bin_numeric(values: Array) -> tuple[Array, Array]:

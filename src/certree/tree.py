@@ -19,9 +19,12 @@ of an ordered column are the places of its categories, 0 for the lowest: its thr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+import reprlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +40,9 @@ FORMAT = "certree.tree"
 VERSION = 1
 ORDERED_VERSION = 2
 """Of trees with an ordered column, which version 1 does not know: an older release must refuse them."""
+LARGEST_INDEX = int(np.iinfo(np.int32).max)
+DEEPEST = 10_000
+"""Levels below the root at most. No search goes so deep, and a tree that does is somebody's attempt to break things."""
 
 
 def plain_value(value: Any) -> Value:
@@ -211,9 +217,10 @@ class Tree:
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape:
                 raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, not {shape}")
-        if np.any((self.label < 0) | (self.label >= n_labels)):
+        labels = self.label.tolist()
+        if min(labels) < 0 or max(labels) >= n_labels:
             raise ValueError("tree: a node names a label that the tree does not have")
-        seen = [0] * n_nodes
+        seen, levels = [0] * n_nodes, [0] * n_nodes
         nodes = zip(self.column.tolist(), self.category.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
         for node, (column, category, left, right) in enumerate(nodes):
             if column < 0:
@@ -228,8 +235,11 @@ class Tree:
                 if not node < child < n_nodes:
                     raise ValueError(f"tree: node {node} has a child that does not come after it")
                 seen[child] += 1
-        if seen[0] != 0 or any(count != 1 for count in seen[1:]):
+                levels[child] = levels[node] + 1
+        if seen != [0, *[1] * (n_nodes - 1)]:
             raise ValueError("tree: a node is not the child of exactly one other")
+        if max(levels) > DEEPEST:
+            raise ValueError(f"tree: it has {max(levels)} levels below its root; at most {DEEPEST} are allowed")
 
     def _has_place(self, node: int) -> bool:
         threshold = float(self.threshold[node])
@@ -328,6 +338,7 @@ class Tree:
                 holds = self.test(node).holds(values[int(self.column[node])])
                 left, right = reached[self.left[node]], reached[self.right[node]]
                 reached[node] = right + holds * (left - right)  # a choice by `where` would branch at every row
+                reached[self.left[node]] = reached[self.right[node]] = None  # seen for the last time
         return np.full(table.n_rows, reached[0], dtype=np.int32)
 
     def predict(self, X: Any) -> Array:
@@ -406,36 +417,26 @@ class Tree:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tree:
-        """The tree of `to_dict`."""
-        if data.get("format") != FORMAT:
-            raise ValueError(f"not a tree: format is {data.get('format')!r}, not {FORMAT!r}")
-        if data.get("version") not in (VERSION, ORDERED_VERSION):
+        """The tree of `to_dict`; whatever else it is given is one ValueError that says what is wrong.
+
+        The text of a test is for people: it follows from the rest of its node, and is not read.
+        """
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            raise ValueError(f"not a tree: format is {_short(_get(data, 'format'))}, not {FORMAT!r}")
+        if not _is_whole(data.get("version")) or data["version"] not in (VERSION, ORDERED_VERSION):
             known = f"versions {VERSION} and {ORDERED_VERSION}"
-            raise ValueError(f"a tree of version {data.get('version')!r}; this release reads {known}")
-        nodes = data["nodes"]
-
-        def read_matrix(name: str) -> Array | None:
-            return np.array([node[name] for node in nodes]) if all(name in node for node in nodes) else None
-
-        return cls(
-            columns=tuple(
-                Column(column["name"], column["kind"], tuple(column["categories"]), column["has_missing"])
-                for column in data["columns"]
-            ),
-            labels=tuple(data["labels"]),
-            column=np.array([node.get("column", -1) for node in nodes]),
-            threshold=np.array([node.get("threshold", np.nan) for node in nodes]),
-            category=np.array([node.get("category", -1) for node in nodes]),
-            missing_left=np.array([node.get("missing_left", False) for node in nodes]),
-            left=np.array([node.get("left", -1) for node in nodes]),
-            right=np.array([node.get("right", -1) for node in nodes]),
-            label=np.array([node["label"] for node in nodes]),
-            rows=np.array([node["rows"] for node in nodes]),
-            weight=np.array([node["weight"] for node in nodes]),
-            costs=np.array([node["costs"] for node in nodes]),
-            label_weights=read_matrix("label_weights"),
-            rewards=read_matrix("rewards"),
-        )
+            raise ValueError(f"a tree of version {_short(data.get('version'))}; this release reads {known}")
+        columns = [_read_column(entry, place) for place, entry in enumerate(_read_list(data, "columns", "the tree"))]
+        if (data["version"] == ORDERED_VERSION) != any(column.kind == "ordered" for column in columns):
+            raise ValueError(f"a tree is of version {ORDERED_VERSION} where a column is ordered, and only there")
+        labels = _read_values(data, "labels", "the tree")
+        nodes = _read_list(data, "nodes", "the tree")
+        arrays: dict[str, list[Any]] = {name: [] for name in _NODE_FIELDS}
+        matrices = [name for name in ("label_weights", "rewards") if any(name in _as_node(node) for node in nodes)]
+        for place, node in enumerate(nodes):
+            for name, value in _read_node(_as_node(node), f"node {place}", columns, len(labels), matrices).items():
+                arrays.setdefault(name, []).append(value)
+        return cls(columns=tuple(columns), labels=tuple(labels), **arrays)  # type: ignore[arg-type]
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the versioned plain form, so that a pickle lives as long as the JSON does.
@@ -445,3 +446,141 @@ class Tree:
         return (
             f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, columns={len(self.columns)}, labels={self.labels!r})"
         )
+
+
+# Reading plain data that anybody may have written --------------------------------------------------------------------
+
+_NODE_FIELDS = ("column", "threshold", "category", "missing_left", "left", "right", "label", "rows", "weight", "costs")
+_LEAF = {"column": -1, "threshold": np.nan, "category": -1, "missing_left": False, "left": -1, "right": -1}
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def _short(value: Any) -> str:
+    return _SHORT.repr(value)
+
+
+def _get(data: Any, name: str) -> Any:
+    return data.get(name) if isinstance(data, Mapping) else None
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    # A whole number beyond the floats has no float to become.
+    return (_is_whole(value) and abs(value) < 2**1023) or (isinstance(value, float) and math.isfinite(value))
+
+
+def _read(data: Mapping[str, Any], name: str, owner: str, accepts: Callable[[Any], bool], words: str) -> Any:
+    if name not in data:
+        raise ValueError(f"not a whole model: {owner} has no {name}")
+    if not accepts(data[name]):
+        raise ValueError(f"{owner}: {name} is {_short(data[name])}, not {words}")
+    return data[name]
+
+
+def _read_list(data: Mapping[str, Any], name: str, owner: str) -> list[Any]:
+    found: list[Any] = _read(data, name, owner, lambda value: isinstance(value, list) and len(value) > 0, "a list")
+    return found
+
+
+def _read_index(data: Mapping[str, Any], name: str, owner: str, end: int) -> int:
+    words = f"a whole number from 0 to {end - 1}" if end else "there: its column has none"
+    index: int = _read(data, name, owner, lambda value: _is_whole(value) and 0 <= value < end, words)
+    return index
+
+
+def _read_amounts(data: Mapping[str, Any], name: str, owner: str, count: int, least: float = 0.0) -> list[float]:
+    """One finite number per label."""
+
+    def accepts(value: Any) -> bool:
+        return isinstance(value, list) and len(value) == count and all(_is_number(x) and x >= least for x in value)
+
+    words = f"a list of {count} finite numbers{' of at least 0' if least == 0 else ''}"
+    return [float(value) for value in _read(data, name, owner, accepts, words)]
+
+
+def _read_values(data: Mapping[str, Any], name: str, owner: str) -> list[Value]:
+    """Labels or categories: plain values that differ from each other."""
+    values: list[Value] = _read(data, name, owner, lambda value: isinstance(value, list), "a list")
+    for value in values:
+        if not (isinstance(value, bool) or _is_number(value) or _is_text(value)):
+            raise ValueError(f"{owner}: {name} holds {_short(value)}, which is neither text nor a finite number")
+    if len(set(values)) < len(values):
+        twice = next(value for place, value in enumerate(values) if value in values[:place])
+        raise ValueError(f"{owner}: {name} holds {_short(twice)} twice")
+    return list(values)
+
+
+def _is_text(value: Any) -> bool:
+    """Whole characters: half of a surrogate pair is text that no file can hold."""
+    return isinstance(value, str) and not _HALVES.search(value)
+
+
+_HALVES = re.compile("[\ud800-\udfff]")
+
+
+def _read_column(entry: Any, place: int) -> Column:
+    owner = f"column {place}"
+    if not isinstance(entry, Mapping):
+        raise ValueError(f"{owner} is {_short(entry)}, not a mapping")
+    name = _read(entry, "name", owner, _is_text, "text")
+    kind = _read(entry, "kind", owner, lambda value: value in get_args(Kind), f"one of {', '.join(get_args(Kind))}")
+    categories = _read_values(entry, "categories", owner)
+    if kind == "numeric" and categories:
+        raise ValueError(f"{owner}: a numeric column has no categories")
+    if kind == "boolean" and not all(isinstance(category, bool) for category in categories):
+        raise ValueError(f"{owner}: the categories of a boolean column are true and false, not {_short(categories)}")
+    has_missing = _read(entry, "has_missing", owner, lambda value: isinstance(value, bool), "true or false")
+    return Column(name, kind, tuple(categories), has_missing)
+
+
+def _as_node(node: Any) -> Mapping[str, Any]:
+    if not isinstance(node, Mapping):
+        raise ValueError(f"a node of the tree is {_short(node)}, not a mapping")
+    return node
+
+
+def _read_node(
+    node: Mapping[str, Any], owner: str, columns: list[Column], n_labels: int, matrices: list[str]
+) -> dict[str, Any]:
+    """The entries of a node in every array of a tree."""
+    entry: dict[str, Any] = dict(_LEAF)
+    if any(name in node for name in ("test", *_LEAF)):
+        entry |= _read_test(node, owner, columns)
+        entry |= {name: _read_index(node, name, owner, LARGEST_INDEX) for name in ("left", "right")}
+    entry["label"] = _read_index(node, "label", owner, n_labels)
+    entry["rows"] = _read(node, "rows", owner, lambda x: _is_whole(x) and 0 <= x < 2**63, "a whole number of rows")
+    entry["weight"] = float(
+        _read(node, "weight", owner, lambda x: _is_number(x) and x >= 0, "a finite number of at least 0")
+    )
+    entry["costs"] = _read_amounts(node, "costs", owner, n_labels)
+    for name in matrices:
+        entry[name] = _read_amounts(node, name, owner, n_labels, least=-math.inf if name == "rewards" else 0.0)
+    return entry
+
+
+def _read_test(node: Mapping[str, Any], owner: str, columns: list[Column]) -> dict[str, Any]:
+    place = _read_index(node, "column", owner, len(columns))
+    column = columns[place]
+    is_left = _read(node, "missing_left", owner, lambda value: isinstance(value, bool), "true or false")
+    test: dict[str, Any] = {"column": place, "missing_left": is_left}
+    if "threshold" in node and "category" in node:
+        raise ValueError(f"{owner} has both a threshold and a category")
+    if "threshold" in node:
+        if column.kind not in ("numeric", "ordered"):
+            raise ValueError(f"{owner} has a threshold, but column {column.name!r} is {column.kind}")
+        test["threshold"] = float(_read(node, "threshold", owner, _is_number, "a finite number"))
+    elif "category" in node:
+        if column.kind in ("numeric", "ordered"):
+            raise ValueError(f"{owner} has a category, but column {column.name!r} is {column.kind}")
+        test["category"] = _read_index(node, "category", owner, len(column.categories))
+        if is_left:
+            raise ValueError(f"{owner} asks for a category: missing_left is true, but a missing value is none")
+    elif not is_left:
+        raise ValueError(
+            f"{owner} tests column {column.name!r}, but has neither threshold nor category nor missing_left"
+        )
+    return test

@@ -1,0 +1,226 @@
+"""Whoever changes a model file is found out: each field of certificate and tree, one at a time.
+
+The fields come from the documents themselves, so that none added later can escape. What a check cannot notice is listed
+in docs/trust.md; a field that is neither noticed nor listed fails here, and so does a listed one that is noticed.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from certree import PolicyTree, SparseTreeClassifier, certify
+from certree.export import export_json, load
+from certree.tree import Tree
+from certree.weights import WeightLossWarning
+
+TRUST = Path(__file__).parents[1] / "docs" / "trust.md"
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A model file, and how to check what it claims."""
+
+    document: dict[str, Any]
+    check: Callable[[dict[str, Any], Tree], certify.Verdict]
+
+
+def make_table(n_rows: int = 60) -> tuple[pd.DataFrame, Any, Any]:
+    """Columns of every kind, missing values, three labels and weights, a few of them zero."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "size": rng.integers(0, 6, n_rows) + 0.5,
+            "age": np.where(rng.random(n_rows) < 0.2, np.nan, rng.integers(20, 30, n_rows)),
+            "colour": rng.choice(["red", "green", "blue", None], n_rows),
+            "member": rng.random(n_rows) < 0.5,
+        }
+    )
+    score = (frame["size"] > 3).astype(int) + 2 * (frame["colour"] == "red") + (frame["age"] > 24)
+    y = np.array(["low", "mid", "high"])[np.minimum(score.to_numpy(), 2)]
+    y = np.where(rng.random(n_rows) < 0.15, "mid", y)
+    weights = rng.lognormal(size=n_rows)
+    weights[:4] = 0
+    return frame, y, weights
+
+
+def claim_labels(**settings: Any) -> Claim:
+    frame, y, weights = make_table()
+    settings = {"max_depth": 2, "regularization": 0.01, "min_samples_leaf": 2, "random_state": 0, **settings}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightLossWarning)  # a small factor loses rows, and the certificate says so
+        model = SparseTreeClassifier(**settings).fit(frame, y, weights)
+    return Claim(
+        json.loads(export_json(model)),
+        lambda certificate, tree: certify.check(certificate, tree, frame, y, weights),
+    )
+
+
+def claim_rewards(costs: Any = None, **settings: Any) -> Claim:
+    frame, _, weights = make_table()
+    rng = np.random.default_rng(6)
+    rewards = rng.normal(size=(len(frame), 3)) + np.outer(frame["size"] - 3, [0, 1, -1])
+    arms = rng.integers(0, 3, len(frame))
+    model = PolicyTree(2, 0.01, min_samples_arm=1, **settings)
+    model.fit(frame, rewards, weights, treatment=arms, **({} if costs is None else {"costs": costs}))
+    return Claim(
+        json.loads(export_json(model)),
+        lambda certificate, tree: certify.check(
+            certificate, tree, frame, sample_weight=weights, rewards=rewards, arms=arms, costs=costs
+        ),
+    )
+
+
+CLAIMS: dict[str, Callable[[], Claim]] = {
+    "direct": lambda: claim_labels(class_weight="balanced", max_leaves=4, min_weight_leaf=0.3),
+    "stopped": lambda: claim_labels(max_depth=4, regularization=0.0001, time_limit=0.0),
+    "duplicate": lambda: claim_labels(method="duplicate", duplication=7),
+    "sample": lambda: claim_labels(method="sample"),
+    "reference": lambda: claim_labels(reference="boosting"),
+    "guessed thresholds": lambda: claim_labels(thresholds="guess"),
+    "guessed depth": lambda: claim_labels(max_depth="guess", regularization=0.05),
+    "quantiles": lambda: claim_labels(thresholds=2),
+    "policy": lambda: claim_rewards(),
+    "budget": lambda: claim_rewards({0: 0.0, 1: 1.0, 2: 0.5}, budget=0.4),
+}
+
+
+@cache
+def claim(name: str) -> Claim:
+    return CLAIMS[name]()
+
+
+def places(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Every field, and every entry of every list."""
+    if place:
+        yield place
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from places(inner, (*place, name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from places(inner, (*place, index))
+
+
+def wrong_values(value: Any) -> list[Any]:
+    """Other values of the same type."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, value + 2**32]
+    if isinstance(value, float):
+        return [value * 1.5 + 1e-3, value + 1e-9 * abs(value) if value > 1e-3 else 1e-6]
+    if isinstance(value, str):
+        return [("0" if value[:1] != "0" else "1") + value[1:]]
+    if isinstance(value, list):
+        return [value[:-1], [*value, value[-1]]] if value else [[1.0]]
+    if value is None:
+        return [7]
+    return [{}] if value else [{"more": 1}]
+
+
+def wrong_types(value: Any) -> list[Any]:
+    """Values of types that the field must not have."""
+    others: list[Any] = ["7", True, None, [[1]], {}, 3.5, math.nan, math.inf]
+    kinds: tuple[type, ...] = (int, float) if isinstance(value, float) else (type(value),)
+    return [other for other in others if not (isinstance(other, kinds) and isinstance(other, bool) == (value is True))]
+
+
+def changed(document: dict[str, Any], place: Place, value: Any) -> dict[str, Any]:
+    twin = copy.deepcopy(document)
+    inner: Any = twin
+    for step in place[:-1]:
+        inner = inner[step]
+    if value is MISSING:
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = value
+    return twin
+
+
+MISSING = object()
+
+
+def is_noticed(own: Claim, document: dict[str, Any]) -> bool:
+    """By the check of what was changed, or by whoever loads the file; neither may break in any other way."""
+    try:
+        tree = Tree.from_dict(document["tree"])
+        if not own.check(document["certificate"], tree).holds:
+            return True
+        load(json.dumps(document))
+    except ValueError:
+        return True
+    return False
+
+
+def name_of(place: Place) -> str:
+    return ".".join("*" if isinstance(step, int) else step for step in place)
+
+
+def listed() -> list[str]:
+    """The fields that docs/trust.md says are not part of the claim."""
+    text = TRUST.read_text(encoding="utf-8")
+    section = re.search(r"^## Fields that are not part of the claim$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
+    assert section
+    rows = [line.split("|")[1] for line in section.group(1).splitlines() if line.startswith("|")]
+    return [name for row in rows for name in re.findall("`([^`]+)`", row)]
+
+
+def is_listed(place: str) -> bool:
+    return any(fnmatchcase(place, pattern) for pattern in listed())
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_an_honest_model_holds(name: str) -> None:
+    own = claim(name)
+    verdict = own.check(own.document["certificate"], Tree.from_dict(own.document["tree"]))
+    assert verdict.failures == ()
+
+
+@cache
+def escaped(name: str, part: str) -> set[tuple[str, str]]:
+    """The fields that can be changed unnoticed, each with what it was changed to."""
+    own, found = claim(name), set()
+    for place in places(own.document[part], (part,)):
+        value: Any = own.document
+        for step in place:
+            value = value[step]
+        missing = [] if isinstance(place[-1], int) else [MISSING]
+        for other in (*wrong_values(value), *wrong_types(value), *missing) if len(place) > 1 else ():
+            if not is_noticed(own, changed(own.document, place, other)):
+                found.add((name_of(place), "missing" if other is MISSING else repr(other)))
+    return found
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_changed_field_of_a_certificate_is_noticed_or_listed(name: str) -> None:
+    unlisted = {found for found in escaped(name, "certificate") if not is_listed(found[0])}
+    assert not unlisted
+
+
+# What a tree states of itself depends on whether it has labels, and on whether actions spend.
+@pytest.mark.parametrize("name", ["direct", "policy", "budget"])
+def test_every_changed_field_of_a_tree_is_noticed_or_listed(name: str) -> None:
+    unlisted = {found for found in escaped(name, "tree") if not is_listed(found[0])}
+    assert not unlisted
+
+
+def test_no_field_is_listed_without_need() -> None:
+    unnoticed = {place for name in CLAIMS for place, _ in escaped(name, "certificate")}
+    unnoticed |= {place for name in ("direct", "policy", "budget") for place, _ in escaped(name, "tree")}
+    needless = {pattern for pattern in listed() if not any(fnmatchcase(place, pattern) for place in unnoticed)}
+    assert not needless
