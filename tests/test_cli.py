@@ -342,7 +342,36 @@ class TestModels:
 
     def test_verify(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run("verify", model, table, *FIT[:4]) == 0
-        assert "the certificate holds" in capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert "about this very table (SHA-256)" in printed
+        assert "taken on the engine's word:\n  that no tree within the constraints has an objective below" in printed
+        assert printed.splitlines()[-1].startswith("the certificate holds as far as it was recomputed; --prove")
+
+    def test_verify_proves_the_bound_again(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("verify", model, table, *FIT[:4], "--prove") == 0
+        printed = capsys.readouterr().out
+        assert "proved again by another route" in printed
+        assert "engine's word" not in printed
+        assert printed.endswith("the certificate holds, its bound included\n")
+        assert run("verify", model, table, *FIT[:4], "--prove", "--time-limit", "0") == 3
+        printed = capsys.readouterr().out
+        assert "searched again by another route" in printed
+        assert "taken on the engine's word:" in printed
+        assert printed.endswith("the proof of its bound was not finished\n")
+
+    def test_verify_refutes_a_forged_bound(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        lone = table.with_name("lone.json")
+        assert run("fit", table, *FIT, "--depth", "0", "--out", lone) == 0
+        true, forged = (json.loads(path.read_text(encoding="utf-8")) for path in (model, lone))
+        for name in ("constraints", "digests", "rounding", "sizes"):
+            forged["certificate"][name] = true["certificate"][name]
+        lone.write_text(json.dumps(forged), encoding="utf-8")
+        capsys.readouterr()
+        assert run("verify", lone, table, *FIT[:4]) == 0
+        assert run("verify", lone, table, *FIT[:4], "--prove") == 1
+        printed = capsys.readouterr().out
+        assert "is stated, but there is a tree with an objective" in printed
+        assert printed.endswith("the certificate does not hold\n")
 
     def test_verify_finds_a_changed_table(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         lines = table.read_text(encoding="utf-8").splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,14 @@ def test_from_rewards(log: Any, rewards: Path, tmp_path: Path, capsys: pytest.Ca
     assert "upper bound" in capsys.readouterr().out
     assert (tmp_path / "policy.png").stat().st_size > 0
     # In any order: the columns are called as the actions.
-    assert run("verify", path, rewards, "--rewards", "call", "none", "letter") == 0
-    assert "the certificate holds" in capsys.readouterr().out
+    assert run("verify", path, rewards, "--rewards", "call", "none", "letter", "--prove") == 0
+    verified = capsys.readouterr().out
+    assert "the certificate holds, its bound included" in verified
+    # The objective is that of `policy` and `show`: in units of the rewards.
+    objective = re.search(r"objective +(\S+) = mean reward", printed)
+    assert objective
+    assert f"  objective    {objective.group(1)}  (certificate: {objective.group(1)})" in verified
+    assert f"an objective above {objective.group(1)}" in verified
 
 
 def test_a_false_policy_is_found_out(rewards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

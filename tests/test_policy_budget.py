@@ -391,7 +391,7 @@ def test_a_false_certificate_is_found_out(log: Any) -> None:
 
     assert failures() == ()
     assert "spend is 0.1 in the certificate" in failures(spend=0.1)[0]
-    assert "above budget 0.1" in failures(largest=0.1)[0]
+    assert any("above budget 0.1" in failure for failure in failures(largest=0.1))
     assert "price is -1.0" in failures(price=-1.0)[0]
     others = replace(model.tree_, label=(model.tree_.label + 1) % 3)
     assert any("above budget 0.3" in failure for failure in failures(others))
@@ -402,7 +402,7 @@ def test_a_false_certificate_is_found_out(log: Any) -> None:
     with pytest.raises(ValueError, match="checked against rewards"):
         certify.check(model.certificate_, model.tree_, log.data, costs=log.expected)
     free = PolicyTree(2).fit(log.data, log.expected)
-    with pytest.raises(ValueError, match="knows of no budget"):
+    with pytest.raises(ValueError, match="fitted without a budget"):
         certify.check(free.certificate_, free.tree_, log.data, rewards=log.expected, costs=[0, 1, 1])
 
 

@@ -107,9 +107,9 @@ def regularization_path(
     """All optimal trees of a weighted table, over every λ from 0 to infinity.
 
     A number of `thresholds` is at most so many per column, quantiles by the weights, as in `SparseTreeClassifier`. The
-    limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk, and the
-    path then holds what was found so far. `n_jobs` counts threads as in scikit-learn (None is one, -1 all); `n_threads`
-    gives their number outright and may stand in its place.
+    limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk, and
+    the path then holds what was found so far. `n_jobs` counts threads as in scikit-learn (None is one, -1 all);
+    `n_threads` gives their number outright and may stand in its place.
     """
     if n_jobs is not None and n_threads is not None:
         raise ValueError("give n_jobs or n_threads, not both")
