@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 import certree
 from certree import ColumnReading, PolicyTree, ReadingWarning, SparseTreeClassifier, policy, regularization_path
 from certree.cli import main
+from certree.datasets.files import read_csv
 from certree.features import make_features
 from certree.reading import read_text_columns, restore_readings
 from certree.table import read_table
@@ -215,6 +218,63 @@ def test_readings_that_are_none_are_refused(readings: Any) -> None:
     model = SparseTreeClassifier(1).fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="reading"):
         restore_readings(readings, model.tree_.columns)
+
+
+BEYOND = 2**53
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"id": [BEYOND, BEYOND + 1, 3, 4]}),
+        pd.DataFrame({"id": pd.array([BEYOND, BEYOND + 1, None, 4], dtype="Int64")}),
+        pl.DataFrame({"id": [BEYOND, BEYOND + 1, 3, 4]}),
+        pl.DataFrame({"id": [BEYOND, BEYOND + 1, None, 4]}),
+        np.array([[BEYOND], [BEYOND + 1], [3], [4]]),
+        np.array([[BEYOND], [BEYOND + 1], [None], [4]], dtype=object),
+    ],
+)
+def test_whole_numbers_that_floats_cannot_tell_apart_are_said(X: Any) -> None:
+    with pytest.warns(ReadingWarning, match=rf"such as {BEYOND + 1}, which are rounded"):
+        SparseTreeClassifier(1).fit(X, [0, 1, 0, 1])
+
+
+def test_large_floats_and_whole_numbers_that_are_floats_are_fine() -> None:
+    SparseTreeClassifier(1).fit(pd.DataFrame({"a": [1e300, 2.0**60, 1.0], "b": [2**60, 2**70, 1]}), [0, 1, 0])
+
+
+def test_a_file_says_so_too(tmp_path: Path) -> None:
+    path = write(tmp_path, ("id", [BEYOND, BEYOND + 1, 3]), ("y", [0, 1, 0]))
+    assert "such as 9007199254740993" in read_csv(path).remarks["id"]
+
+
+def test_what_a_mask_hides_is_missing() -> None:
+    values = np.ma.masked_array([[1.0], [2.0], [777.0]], [[False], [False], [True]])
+    assert np.isnan(read_table(values).columns[0][2])
+    whole = np.ma.masked_array([[1], [2], [777]], [[False], [False], [True]])
+    assert np.isnan(read_table(whole).columns[0][2])
+
+
+def test_decimals_and_fractions_are_numbers() -> None:
+    frame = pd.DataFrame({"price": [Decimal("1.5"), None, Decimal(3)], "share": [Fraction(1, 2), Fraction(1, 4), 1]})
+    table = read_table(frame)
+    assert table.columns[0].tolist()[::2] == [1.5, 3.0]
+    assert np.isnan(table.columns[0][1])
+    assert table.columns[1].tolist() == [0.5, 0.25, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("X", "kind", "message"),
+    [
+        (np.array([[b"\xff"], [b"a"]]), ValueError, "column 'x0' holds bytes that are not text"),
+        (pd.DataFrame({"size": [10**400, 1]}), ValueError, "column 'size' holds a number beyond the largest float"),
+        (pl.LazyFrame({"a": [1, 2]}), TypeError, r"X is a LazyFrame.*collect\(\)"),
+        (pl.DataFrame({"pair": [[1, 2], [3, 4]]}, schema={"pair": pl.Array(pl.Int64, 2)}), TypeError, "'pair' holds"),
+    ],
+)
+def test_what_cannot_be_read_is_named(X: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        SparseTreeClassifier(1).fit(X, [0, 1])
 
 
 # The command line -----------------------------------------------------------------------------------------------------

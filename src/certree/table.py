@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +28,8 @@ from sklearn.utils.validation import check_array
 
 Array = NDArray[Any]
 
-_NUMBER_TYPES = (int, float, np.integer, np.floating)
+_EXACT_TYPES = (Decimal, Fraction)
+_NUMBER_TYPES = (int, float, np.integer, np.floating, *_EXACT_TYPES)
 _BOOLEAN_TYPES = (bool, np.bool_)
 _PLAIN_TYPES = (str, *_NUMBER_TYPES, *_BOOLEAN_TYPES)
 _MISSING_TYPE_NAMES = ("NoneType", "NAType", "NaTType")
@@ -157,6 +160,8 @@ def read_table(source: Any, *, estimator: object = None) -> Table:
     """Read a two-dimensional array, a list of rows or a frame."""
     if isinstance(source, Table):
         return source
+    if type(source).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, whose rows have not been computed yet: call collect() on it first")
     if hasattr(source, "columns") or hasattr(source, "__dataframe__"):
         table = _read_frame(source)
         if table is not None:
@@ -167,6 +172,10 @@ def read_table(source: Any, *, estimator: object = None) -> Table:
 def _read_array(source: Any, estimator: object) -> Table:
     if isinstance(source, (list, tuple)):
         guess = np.asarray(source, dtype=object) if _has_text(source) else source
+    elif isinstance(source, np.ma.MaskedArray):
+        # A masked entry is missing; a plain view of the array would show the number that lies under the mask.
+        kind, missing = (np.float64, np.nan) if source.dtype.kind in "fiu" else (object, None)
+        guess = np.ma.filled(source.astype(kind), missing)
     else:
         guess = source
     if type(guess) is np.ndarray and guess.ndim == 2 and guess.dtype.kind in "fiu" and guess.size > 0:
@@ -176,12 +185,39 @@ def _read_array(source: Any, estimator: object) -> Table:
     names = default_names(matrix.shape[1])
     if matrix.dtype.kind in "fiu":
         columns = tuple(_frozen(np.ascontiguousarray(matrix.T, dtype=np.float64)))
+        remarks = remark_on_rounding(names, matrix.T, columns) if matrix.dtype.kind in "iu" else {}
         is_categorical = (False,) * len(columns)
     else:
         pairs = [_read_column(matrix[:, index], name) for index, name in enumerate(names)]
         columns = tuple(pair[0] for pair in pairs)
         is_categorical = tuple(pair[1] for pair in pairs)
-    return Table(names, columns, is_categorical, matrix.shape[0], False)
+        remarks = remark_on_rounding(names, matrix.T, columns)
+    return Table(names, columns, is_categorical, matrix.shape[0], False, remarks=remarks)
+
+
+def remark_on_rounding(names: Sequence[str], given: Iterable[Any], columns: Sequence[Array]) -> dict[str, str]:
+    """By name the columns of whole numbers (given as numbers, or as the text of a file) that floats have rounded."""
+    remarks = {}
+    for name, source, values in zip(names, given, columns, strict=True):
+        if values.dtype != np.float64 or getattr(source, "dtype", None) == np.float64:
+            continue
+        # Not every whole number above 2^53 is a float. Most columns are nowhere near, and one comparison shows it.
+        if np.nanmax(np.abs(values), initial=0.0) < 2.0**53:
+            continue
+        rounded = [number for number in map(_whole_number, list(source)) if int(float(number)) != number]
+        if rounded:
+            remarks[name] = (
+                f"holds whole numbers beyond 2^53, such as {rounded[0]}, which are rounded to the nearest float: "
+                "neighbours may become one value. If they are identifiers, make them text"
+            )
+    return remarks
+
+
+def _whole_number(value: Any) -> int:
+    """The value where it is a whole number, else 0."""
+    if isinstance(value, str):
+        return int(value) if value.strip().lstrip("+-").isdecimal() else 0
+    return int(value) if isinstance(value, (int, np.integer)) else 0
 
 
 def _has_text(rows: Sequence[Any]) -> bool:
@@ -209,6 +245,7 @@ def _read_frame(source: Any) -> Table | None:
     columns: list[Array] = []
     is_categorical: list[bool] = []
     declared: dict[str, tuple[Any, ...] | None] = {}
+    raws: list[Any] = []
     for name, series in zip(names, frame.iter_columns(), strict=True):
         is_declared = series.dtype in (nw.Categorical, nw.Enum)
         if is_declared:
@@ -217,9 +254,11 @@ def _read_frame(source: Any) -> Table | None:
             # As a list, because an array of fixed width loses the NUL characters at the end of a text.
             raw = _objects(series.to_list()) if series.dtype == nw.String else series.to_numpy()
         values, is_text = _read_column(raw, name)
+        raws.append(series.to_list() if series.dtype.is_integer() and raw.dtype.kind == "f" else raw)
         columns.append(values)
         is_categorical.append(declared[name] is None if is_declared else is_text)
-    return Table(names, tuple(columns), tuple(is_categorical), n_rows, True, read_row_names(source), declared)
+    remarks = remark_on_rounding(names, raws, columns)
+    return Table(names, tuple(columns), tuple(is_categorical), n_rows, True, read_row_names(source), declared, remarks)
 
 
 def _read_declared(series: Any) -> tuple[Array, tuple[Any, ...] | None]:
@@ -254,12 +293,17 @@ def _objects(values: Sequence[Any]) -> Array:
 def _read_column(values: Array, name: str) -> tuple[Array, bool]:
     """One column in one of the three sorts, and whether it must be read as categories."""
     kind = values.dtype.kind
+    if values.ndim != 1:
+        raise TypeError(f"column {name!r} holds several values per row; make a column of each first")
     if kind in "fiu":
         return _frozen(np.ascontiguousarray(values, dtype=np.float64)), False
     if kind == "b":
         return _frozen(np.ascontiguousarray(values)), False
     if kind in "US":
-        return _frozen(values.astype(str).astype(object)), True
+        try:
+            return _frozen(values.astype(str).astype(object)), True
+        except UnicodeDecodeError as error:
+            raise ValueError(f"column {name!r} holds bytes that are not text; decode them first ({error})") from error
     if kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r}")
     if kind in "mM":
@@ -279,7 +323,10 @@ def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
         values = _with_none(values, missing_types)
     present = types - missing_types
     if all(_is_number(kind) for kind in present):
-        return _frozen(values.astype(np.float64)), False
+        try:
+            return _frozen(values.astype(np.float64)), False
+        except OverflowError as error:
+            raise ValueError(f"column {name!r} holds a number beyond the largest float") from error
     if any(issubclass(kind, (float, np.floating)) for kind in present):
         # Among strings and booleans NaN marks what is missing, and it is the only value unlike itself.
         is_nan = (values != values).astype(bool)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from certree.table import Array, RowNames, Table
+from certree.table import Array, RowNames, Table, remark_on_rounding
 
 # What stands for a missing value. "?" and "None" are left alone: in published tables they are often answers.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
@@ -49,7 +49,8 @@ def read_csv(
             _check_numbers(path, name, entries[name], marks, row_names)
     columns = tuple(_read_column(own, name in text_columns, marks) for name, own in entries.items())
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
-    return Table(names, columns, is_categorical, len(rows), True, row_names, dict.fromkeys(text_columns))
+    remarks = remark_on_rounding(names, entries.values(), columns)
+    return Table(names, columns, is_categorical, len(rows), True, row_names, dict.fromkeys(text_columns), remarks)
 
 
 def to_labels(column: Array) -> Array:
