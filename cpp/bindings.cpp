@@ -291,6 +291,7 @@ NB_MODULE(_engine, m) {
     switches["steps"] = static_cast<std::uint32_t>(no_steps);
     switches["coarse"] = static_cast<std::uint32_t>(no_coarse);
     switches["greedy"] = static_cast<std::uint32_t>(no_greedy);
+    switches["rounds"] = static_cast<std::uint32_t>(no_rounds);
     switches["cost_model"] = static_cast<std::uint32_t>(no_cost_model);
     m.attr("SWITCHES") = switches;
 }

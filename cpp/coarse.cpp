@@ -208,7 +208,8 @@ std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared) {
         return {};
     }
     if (control.is_off(no_cost_model)) {
-        return CoarseTables(prepared, 4).promising();
+        // Small tables then see coarse tables, or rounds of root tests.
+        return local.n_rows % 2 == 0 ? CoarseTables(prepared, 4).promising() : std::vector<std::vector<Run>>{};
     }
     // Forecasts in cycles, fitted by eye to measurements. Groups cost the square of their number for every pair of
     // axes.

@@ -38,16 +38,27 @@ struct Gains {
         }
     }
 
-    // The gain of the best tree under a root test: Σ |d(leaf)| − 2λ · leaves, at the scale of λ: between −16λ and the
+    // The sides of a root test by the sums d of their rows and the extremes of their stumps.
+    void put_pair(std::size_t test, std::int32_t d_left, std::int32_t d_right, const Extremes& extremes) {
+        left[0][test] = static_cast<std::int32_t>(magnitude(d_left));
+        left[1][test] = stump_gain(d_left, extremes.high[0], extremes.low[0]);
+        right[0][test] = static_cast<std::int32_t>(magnitude(d_right));
+        right[1][test] = stump_gain(d_right, extremes.high[1], extremes.low[1]);
+    }
+
+    // The gain of the best tree on one side: Σ |d(leaf)| − 2λ · leaves, at the scale of λ: between −8λ and the
     // total.
-    Amount total(std::size_t test, int shift, Amount penalty) const {
-        Amount l = -unreachable;
-        Amount r = -unreachable;
+    static Amount side(const std::vector<std::int32_t> (&gains)[4], std::size_t test, int shift, Amount penalty) {
+        Amount most = -unreachable;
         for (int m = 0; m < 4; ++m) {
-            l = std::max(l, (Amount{left[m][test]} << shift) - 2 * penalty * (m + 1));
-            r = std::max(r, (Amount{right[m][test]} << shift) - 2 * penalty * (m + 1));
+            most = std::max(most, (Amount{gains[m][test]} << shift) - 2 * penalty * (m + 1));
         }
-        return l + r;
+        return most;
+    }
+
+    // The same of the best tree under a root test.
+    Amount total(std::size_t test, int shift, Amount penalty) const {
+        return side(left, test, shift, penalty) + side(right, test, shift, penalty);
     }
 };
 
@@ -99,10 +110,24 @@ struct Run {
 // coarse.cpp. Empty where that is not worth trying.
 std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared);
 
-// Depth two: fills the gains of one and two leaves, and the pair table where one is given. Without a table, root tests
-// that cannot be optimal may be passed over; their gains stay 0. Stops early, gains unfinished, when the control says
-// so; the same for depth three.
-void find_pair_gains(const Prepared& prepared, Gains& gains, PairTable* table);
+// What a depth-two root test must gain to be of use, and what those that were passed over gain at the most. Both are
+// gains of exact amounts: what is said of rounded ones is widened by their slack.
+struct Wanted {
+    Amount more_than = -unreachable;
+    Amount passed_over = -unreachable;
+};
+
+// Rounds of batches of root tests, until intervals rule out the others: see root_rounds.cpp. Fills the gains of the
+// tests looked at and returns, by axis, those that are left for find_pair_gains.
+bool rounds_pay(const Prepared& prepared);
+std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted);
+
+// Depth two: fills the gains of one and two leaves; of root tests that are not wanted they may stay 0. Stops early,
+// gains unfinished, when the control says so; the same for all below.
+void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted);
+
+// The same for every root test, and the pair table.
+void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table);
 
 // Depth three: fills the gains of three and four leaves, given those of one and two.
 void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads);

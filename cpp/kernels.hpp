@@ -46,8 +46,19 @@ struct CoarseStumps {
     std::int32_t right_bound;
 };
 
+// Root tests "code <= test" looked at together, one in each lane: the largest and smallest sums of stumps on their left
+// and right sides.
+template <class Lane>
+struct SideBatch {
+    static constexpr std::size_t size = 16;
+    Lane test[size];
+    Lane high[2][size];
+    Lane low[2][size];
+};
+
 struct Kernels {
     static constexpr std::int32_t lanes = 8;
+    static constexpr std::int32_t root_batch = SideBatch<std::int16_t>::size;
 
     // x = slab[t] += line[t] (x = line[t] where slab is null); then over all tests t the extremes of x, first[t] − x,
     // second[t] − x, rest_of_first[t] − (second[t] − x) widen those of quadrants 0, 1, 2, 3 at second test j.
@@ -96,6 +107,15 @@ struct Kernels {
     // every test.
     void (*walk)(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests,
                  const std::int32_t* codes, std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes);
+
+    // One axis of stumps under a batch of root tests. order: 2 · row, by the rows' codes on the axis, and 1 added to
+    // the last row of each code; cells: amount and root code of every row. Over the codes, widens the extremes of x,
+    // the sum of the rows so far on which the root test holds, and of y − x, where y is the sum of all so far; sums are
+    // of one code on a categorical axis. The same in 16 bits, where every sum and code fits.
+    void (*sides)(const std::int32_t* order, std::int32_t n, const std::int32_t* cells, bool is_categorical,
+                  SideBatch<std::int32_t>& batch);
+    void (*short_sides)(const std::int32_t* order, std::int32_t n, const std::int16_t* cells, bool is_categorical,
+                        SideBatch<std::int16_t>& batch);
 
     // positive[h], negative[h], h = 0..n: amounts of each label on the left side in the first h groups of an axis; the
     // same for all rows. A threshold inside group h leaves at least the groups before h on one side and those after h

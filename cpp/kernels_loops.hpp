@@ -137,6 +137,57 @@ void walk(PrefixTree& tree, const std::int32_t* rows, const std::int32_t* start,
     }
 }
 
+// A vector's width of root tests from `first` on.
+template <class Lane, bool is_categorical>
+inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cells, SideBatch<Lane>& batch,
+                     std::size_t first) {
+    typedef Lane Lanes __attribute__((vector_size(32)));
+    constexpr std::size_t width = sizeof(Lanes);
+    Lanes test;
+    Lanes high0;
+    Lanes high1;
+    Lanes low0;
+    Lanes low1;
+    __builtin_memcpy(&test, batch.test + first, width);
+    __builtin_memcpy(&high0, batch.high[0] + first, width);
+    __builtin_memcpy(&high1, batch.high[1] + first, width);
+    __builtin_memcpy(&low0, batch.low[0] + first, width);
+    __builtin_memcpy(&low1, batch.low[1] + first, width);
+    Lanes left{};
+    Lanes both{};
+    for (std::int32_t i = 0; i < n; ++i) {
+        const Lane* cell = cells + (order[i] & ~1);
+        const Lanes amount = Lanes{} + cell[0];
+        left += amount & (Lanes{} + cell[1] <= test);
+        both += amount;
+        if ((order[i] & 1) != 0) {
+            const Lanes right = both - left;
+            high0 = left > high0 ? left : high0;
+            low0 = left < low0 ? left : low0;
+            high1 = right > high1 ? right : high1;
+            low1 = right < low1 ? right : low1;
+            if (is_categorical) {
+                left = both = Lanes{};
+            }
+        }
+    }
+    __builtin_memcpy(batch.high[0] + first, &high0, width);
+    __builtin_memcpy(batch.high[1] + first, &high1, width);
+    __builtin_memcpy(batch.low[0] + first, &low0, width);
+    __builtin_memcpy(batch.low[1] + first, &low1, width);
+}
+
+template <class Lane>
+void sides(const std::int32_t* order, std::int32_t n, const Lane* cells, bool is_categorical, SideBatch<Lane>& batch) {
+    for (std::size_t first = 0; first < batch.size; first += 32 / sizeof(Lane)) {
+        if (is_categorical) {
+            sides_of<Lane, true>(order, n, cells, batch, first);
+        } else {
+            sides_of<Lane, false>(order, n, cells, batch, first);
+        }
+    }
+}
+
 void coarse(std::int32_t n, const std::int32_t* __restrict positive, const std::int32_t* __restrict negative,
             const std::int32_t* __restrict all_positive, const std::int32_t* __restrict all_negative,
             CoarseStumps& stumps) {

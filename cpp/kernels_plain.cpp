@@ -124,6 +124,8 @@ const Kernels& plain_kernels() {
                                  own_before,
                                  own_after,
                                  walk,
+                                 sides<std::int32_t>,
+                                 sides<std::int16_t>,
                                  coarse,
                                  add_costs<1>,
                                  add_costs<-1>,

@@ -16,10 +16,12 @@ class PairWorker {
 public:
     PairWorker(const Prepared& prepared, Gains& gains, PairTable* table);
 
-    // A run of tests of one root axis.
+    // All tests of one root axis, or some that stand side by side.
+    void run_all(std::size_t root) { run(root, {0, local_.axes[root].n_tests}); }
     void run(std::size_t root, Run tests);
 
 private:
+    void run_together(std::size_t root, Run tests);
     bool is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAxis& axis) const;
     PrefixTree& tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n);
 
@@ -103,6 +105,17 @@ PrefixTree& PairWorker::tree_at(std::size_t axis, const std::int32_t* rows, std:
 }
 
 void PairWorker::run(std::size_t root_axis, Run tests) {
+    if (!local_.axes[root_axis].is_categorical) {
+        run_together(root_axis, tests);
+        return;
+    }
+    for (std::int32_t test = tests.from; test < tests.to; ++test) {
+        run_together(root_axis, {test, test + 1});
+    }
+}
+
+// Sides that grow from test to test; or a single category.
+void PairWorker::run_together(std::size_t root_axis, Run tests) {
     const LocalAxis& root = local_.axes[root_axis];
     const ActiveRows::Codes& active = prepared_.active.axes[root_axis];
     // Sides of an ordered root axis grow from test to test and have all rows before the run; a category stands alone.
@@ -139,7 +152,7 @@ void PairWorker::run(std::size_t root_axis, Run tests) {
         builder.add(line_.data(), active.rows.data(), n_before, layout, scratch_.data());
     }
     for (std::int32_t test = tests.from; test < tests.to; ++test) {
-        if (prepared_.control.should_stop()) {
+        if (test % 8 == 0 && prepared_.control.should_stop()) {
             return;
         }
         Extremes& here = extremes_[static_cast<std::size_t>(test - tests.from)];
@@ -149,10 +162,7 @@ void PairWorker::run(std::size_t root_axis, Run tests) {
         }
         const auto t = static_cast<std::size_t>(root.first_test + test);
         const std::int32_t d = total_[t];
-        gains_.left[0][t] = static_cast<std::int32_t>(magnitude(d));
-        gains_.left[1][t] = stump_gain(d, here.high[0], here.low[0]);
-        gains_.right[0][t] = static_cast<std::int32_t>(magnitude(all_ - d));
-        gains_.right[1][t] = stump_gain(all_ - d, here.high[1], here.low[1]);
+        gains_.put_pair(t, d, all_ - d, here);
         if (table_ != nullptr) {
             std::copy(line_.begin(), line_.end(), table_->row(static_cast<std::int32_t>(t)));
         }
@@ -161,23 +171,30 @@ void PairWorker::run(std::size_t root_axis, Run tests) {
 
 }  // namespace
 
-void find_pair_gains(const Prepared& prepared, Gains& gains, PairTable* table) {
-    const std::vector<std::vector<Run>> promising =
-        table == nullptr ? find_promising_roots(prepared) : std::vector<std::vector<Run>>{};
-    PairWorker worker(prepared, gains, table);
+void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
+    std::vector<std::vector<Run>> promising = find_promising_roots(prepared);
+    if (promising.empty() && rounds_pay(prepared)) {
+        promising = look_in_rounds(prepared, gains, wanted);
+        if (std::all_of(promising.begin(), promising.end(), [](const auto& runs) { return runs.empty(); })) {
+            return;
+        }
+    }
+    PairWorker worker(prepared, gains, nullptr);
     for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
-        const LocalAxis& axis = prepared.local.axes[a];
-        if (axis.is_categorical) {
-            for (std::int32_t test = 0; test < axis.n_tests; ++test) {
-                worker.run(a, {test, test + 1});
-            }
-        } else if (promising.empty()) {
-            worker.run(a, {0, axis.n_tests});
+        if (promising.empty()) {
+            worker.run_all(a);
         } else {
             for (const Run& tests : promising[a]) {
                 worker.run(a, tests);
             }
         }
+    }
+}
+
+void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table) {
+    PairWorker worker(prepared, gains, &table);
+    for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
+        worker.run_all(a);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <condition_variable>
+#include <limits>
 #include <optional>
 #include <queue>
 
@@ -97,6 +98,8 @@ struct Search::Frontier {
     Amount shallower = 0;
     Amount relaxed = unreachable;  // least sum of the relaxed bounds of a test's sides, of those looked at
     bool was_stopped = false;
+    double looks_left = std::numeric_limits<double>::infinity();  // then a closed form is cheaper than looking on
+    bool has_given_up = false;
     std::vector<std::vector<Amount>>
         mass;  // by local axis: D of the rows up to (ordered) or at (categorical) each test
 
@@ -160,7 +163,18 @@ std::size_t Search::width_at(int depth) const {
 }
 
 bool Search::is_fast(int depth, const Local& local) const {
-    return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && two_labels_.triples_pay(local));
+    return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && !control_.is_off(no_cost_model) &&
+                          two_labels_.triples_pay(local, given_up_.load(std::memory_order_relaxed) <= 0));
+}
+
+// Whether closed forms pay shows as root tests are looked at: after as many looks as cost what depth three costs in
+// closed form, the looks yet to come are spared.
+double Search::patience(int depth, const Local& local) const {
+    if (!is_two_labels_ || depth != 3 || control_.is_off(no_triples)) {
+        return std::numeric_limits<double>::infinity();
+    }
+    const double looks = two_labels_.looks_in_triples(local);
+    return control_.is_off(no_cost_model) ? std::min(looks, 2.0) : looks;
 }
 
 // Bounds are heard one by one as they are made.
@@ -252,18 +266,22 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
         }
     };
 
-    if (is_two_labels_ && is_fast(depth, local)) {
+    const auto solve_closed = [&] {
         (depth == 3 ? statistics_.triples : statistics_.pairs).fetch_add(1, std::memory_order_relaxed);
-        const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget, is_root ? limits_.n_threads : 1);
+        const Amount goal = std::min(budget, outcome.value[0]);
+        const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, goal, is_root ? limits_.n_threads : 1);
         outcome.lower = std::max(outcome.lower, answer.lower);
         outcome.relaxed = outcome.lower;
-        if (answer.value < leaf) {
+        if (answer.value < outcome.value[0]) {
             outcome.value[0] = answer.value;
             outcome.tree[0] = answer.tree;
             outcome.closed = {depth, answer.axis, answer.code};
         }
         claim = depth == 3 ? Claim::triple_form : depth == 2 ? Claim::pair_form : Claim::stump_form;
         hear(claim, set, depth, outcome);
+    };
+    if (is_two_labels_ && is_fast(depth, local)) {
+        solve_closed();
     } else {
         if (has_relaxation_ && instance_.n_labels == 2 && !is_root && is_fast(depth, local)) {
             const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget);
@@ -314,8 +332,11 @@ Outcome Search::solve(const RowSet& set, int depth, Amount budget, bool is_root)
                     }
                 }
             }
-            expand(set, local, depth, budget, is_root, shallower, outcome);
+            const bool is_settled = expand(set, local, depth, budget, is_root, shallower, outcome);
             hear(claim, set, depth, outcome);
+            if (!is_settled) {
+                solve_closed();
+            }
         }
     }
     remember();
@@ -344,8 +365,9 @@ void Search::watch(const RowSet& set, const Local& local, int depth, Frontier& f
     }
 }
 
-// Looks at root tests until none can beat what is known. Work is shared between threads at the root only.
-void Search::expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower,
+// Looks at root tests until none can beat what is known; false where patience ended first. Work is shared between
+// threads at the root only.
+bool Search::expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower,
                     Outcome& outcome) {
     statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
     Frontier frontier;
@@ -355,6 +377,7 @@ void Search::expand(const RowSet& set, const Local& local, int depth, Amount bud
     if (!instance_.reference.empty()) {
         frontier.guess = set.reference + instance_.penalty;
     }
+    frontier.looks_left = patience(depth, local);
     const Amount penalty = instance_.penalty;
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
         const LocalAxis& axis = local.axes[a];
@@ -399,7 +422,7 @@ void Search::expand(const RowSet& set, const Local& local, int depth, Amount bud
     });
     const Amount value = outcome.best();
     Amount lower = value <= frontier.guess ? value : std::min(budget, value);
-    if (frontier.was_stopped) {
+    if (frontier.was_stopped || frontier.has_given_up) {
         lower = std::min(lower, frontier.lower(is_root));
     }
     outcome.lower = std::max(outcome.lower, lower);
@@ -409,6 +432,10 @@ void Search::expand(const RowSet& set, const Local& local, int depth, Amount bud
         // Tests that were not looked at have relaxed bounds no less than the value.
         outcome.relaxed = std::max(outcome.relaxed, std::min({budget, value, frontier.relaxed}));
     }
+    if (frontier.looks_left < std::numeric_limits<double>::infinity()) {
+        given_up_.fetch_add(frontier.has_given_up ? 1 : -1, std::memory_order_relaxed);
+    }
+    return !frontier.has_given_up;
 }
 
 void Search::probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier) {
@@ -507,6 +534,10 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
             frontier.changed.wait(lock);
             continue;
         }
+        if (frontier.looks_left < 1.0) {
+            frontier.has_given_up = true;
+            return;
+        }
         Interval interval = frontier.queue.top();
         frontier.queue.pop();
         if (!narrow(interval, cap)) {
@@ -542,6 +573,7 @@ void Search::probe_intervals(const RowSet& set, const Local& local, int depth, b
         }
         bool is_complete = true;
         if (sides.left + sides.right < cap) {
+            frontier.looks_left -= 1.0;
             lock.unlock();
             statistics_.probes.fetch_add(1, std::memory_order_relaxed);
             const bool is_left_first = split.left.rows.size() >= split.right.rows.size();

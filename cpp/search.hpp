@@ -63,7 +63,7 @@ private:
     struct Frontier;
 
     Outcome solve(const RowSet& set, int depth, Amount budget, bool is_root);
-    void expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower,
+    bool expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower,
                 Outcome& outcome);
     void probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier);
     void combine(const RowSet& left, const RowSet& right, const Outcome& l, const Outcome& r, std::int32_t axis,
@@ -73,6 +73,7 @@ private:
     void watch(const RowSet& set, const Local& local, int depth, Frontier& frontier) const;
     NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
     bool is_fast(int depth, const Local& local) const;
+    double patience(int depth, const Local& local) const;
     std::size_t width_at(int depth) const;
     void plant(const RowSet& root, bool is_looking_ahead);
     Amount relax_limits(const RowSet& root);
@@ -93,6 +94,7 @@ private:
     bool has_relaxation_;     // limits on leaves whose lifting gives cheap bounds
     bool is_bounded_;         // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;
+    std::atomic<std::int64_t> given_up_{0};  // expansions that a closed form ended, less those that it did not
     NodePtr best_tree_;
     Amount best_value_ = unreachable;
     std::atomic<Amount> upper_now_{unreachable};

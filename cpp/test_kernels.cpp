@@ -12,7 +12,7 @@ namespace certree::test {
 
 namespace {
 
-static_assert(sizeof(Kernels) == 16 * sizeof(void (*)()), "a new kernel wants a test in this file");
+static_assert(sizeof(Kernels) == 18 * sizeof(void (*)()), "a new kernel wants a test in this file");
 
 using Line = std::vector<std::int32_t>;
 
@@ -549,6 +549,84 @@ TEST(kernel_walk_plain) {
 TEST(kernel_walk_vectors) {
     if (has_vectors()) {
         walk_against_prefix_sums(*avx2_kernels());
+    }
+}
+
+namespace {
+
+// Sums taken anew for every root test and code, in 64 bits.
+template <class Lane>
+void sides_against_sums(const Kernels& kernels, void (*Kernels::*sides)(const std::int32_t*, std::int32_t, const Lane*,
+                                                                        bool, SideBatch<Lane>&)) {
+    Random random(18);
+    const std::int64_t most = sizeof(Lane) == 2 ? std::numeric_limits<std::int16_t>::max() : most_total;
+    for (int repeat = 0; repeat < 200; ++repeat) {
+        const int n = pick(random, 1, 60);
+        const int n_codes = pick(random, 1, 12);
+        const int n_root_codes = pick(random, 1, 20);
+        const bool is_categorical = chance(random, 0.3);
+        describe_case("sides", n, Spread::even);
+        std::vector<Lane> cells;
+        std::vector<int> codes;
+        std::int64_t left = chance(random, 0.3) ? n : most;
+        for (int i = 0; i < n; ++i) {
+            const auto amount =
+                std::uniform_int_distribution<std::int64_t>(0, chance(random, 0.1) ? left : left / n)(random);
+            left -= amount;
+            cells.push_back(static_cast<Lane>(chance(random, 0.5) ? amount : -amount));
+            cells.push_back(static_cast<Lane>(pick(random, 0, n_root_codes - 1)));
+            codes.push_back(pick(random, 0, n_codes - 1));
+        }
+        std::vector<std::int32_t> rows(static_cast<std::size_t>(n));
+        std::iota(rows.begin(), rows.end(), 0);
+        const auto code = [&](std::int32_t row) { return codes[static_cast<std::size_t>(row)]; };
+        std::stable_sort(rows.begin(), rows.end(), [&](auto x, auto y) { return code(x) < code(y); });
+        std::vector<std::int32_t> order;
+        for (std::size_t k = 0; k < rows.size(); ++k) {
+            const bool is_last = k + 1 == rows.size() || code(rows[k]) != code(rows[k + 1]);
+            order.push_back(2 * rows[k] + (is_last ? 1 : 0));
+        }
+        SideBatch<Lane> batch{};
+        for (std::size_t k = 0; k < batch.size; ++k) {
+            batch.test[k] = static_cast<Lane>(pick(random, 0, n_root_codes - 1));
+            batch.high[0][k] = static_cast<Lane>(chance(random, 0.2) ? pick(random, 0, 100) : 0);
+            batch.low[1][k] = static_cast<Lane>(chance(random, 0.2) ? -pick(random, 0, 100) : 0);
+        }
+        SideBatch<Lane> expected = batch;
+        for (std::size_t k = 0; k < batch.size; ++k) {
+            for (int c = 0; c < n_codes; ++c) {
+                std::int64_t sum[2] = {0, 0};
+                bool is_there = false;
+                for (int i = 0; i < n; ++i) {
+                    const auto cell = static_cast<std::size_t>(2 * i);
+                    is_there = is_there || code(i) == c;
+                    if (is_categorical ? code(i) == c : code(i) <= c) {
+                        sum[cells[cell + 1] <= batch.test[k] ? 0 : 1] += cells[cell];
+                    }
+                }
+                for (std::size_t side = 0; is_there && side < 2; ++side) {
+                    const auto x = static_cast<Lane>(sum[side]);
+                    expected.high[side][k] = std::max(expected.high[side][k], x);
+                    expected.low[side][k] = std::min(expected.low[side][k], x);
+                }
+            }
+        }
+        (kernels.*sides)(order.data(), n, cells.data(), is_categorical, batch);
+        CHECK(std::memcmp(&batch, &expected, sizeof batch) == 0);
+    }
+}
+
+}  // namespace
+
+TEST(kernel_sides_plain) {
+    sides_against_sums<std::int32_t>(plain_kernels(), &Kernels::sides);
+    sides_against_sums<std::int16_t>(plain_kernels(), &Kernels::short_sides);
+}
+
+TEST(kernel_sides_vectors) {
+    if (has_vectors()) {
+        sides_against_sums<std::int32_t>(*avx2_kernels(), &Kernels::sides);
+        sides_against_sums<std::int16_t>(*avx2_kernels(), &Kernels::short_sides);
     }
 }
 

@@ -1,6 +1,8 @@
 #include "two_labels.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "bounds.hpp"
 #include "gains.hpp"
@@ -52,10 +54,29 @@ double triple_cycles(const Local& local) {
            0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
 }
 
+// A root axis over another costs a line for each test of the first, or a prefix tree that each row walks through, or a
+// few rounds.
 double pair_cycles(const Local& local) {
-    const double n_tests = local.n_tests;
+    const double n_rows = local.n_rows;
     const auto n_axes = static_cast<double>(local.axes.size());
-    return local.n_rows * n_axes * n_axes * 2.0 + n_tests * n_tests;
+    double trees = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        trees += n_axes * (axis.n_tests * 8.0 + n_rows * 4.0 * std::log2(axis.n_tests + 1.0));
+    }
+    const double lines = n_rows * n_axes * n_axes * 2.0 + static_cast<double>(local.n_tests) * local.n_tests;
+    const double rounds = n_rows * n_axes * n_axes * 12.0;
+    const double setting_up = n_rows * n_axes * 60.0 + n_axes * 3000.0;
+    return std::min({lines, trees, rounds}) + setting_up;
+}
+
+// How many root tests intervals look at. The looks that an axis needs hardly grow with its tests: 6 to 35 an axis of
+// hundreds to thousands of tests were measured, and four in ten tests of an axis with few.
+double forecast_looks(const Local& local) {
+    double looks = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        looks += std::min(0.4 * axis.n_tests, 16.0);
+    }
+    return looks;
 }
 
 // The pair table, and two slabs of lines, one for each test of the widest axis.
@@ -72,14 +93,13 @@ constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;
 
 }  // namespace
 
-bool TwoLabels::triples_pay(const Local& local) const {
-    if (triple_bytes(local) > std::min(most_triple_bytes, table_bytes_)) {
-        return false;
-    }
-    // The alternative: closed forms of depth two on both sides of those root tests that intervals cannot rule out.
-    constexpr double share_looked_at = 0.4;
-    return control_.is_off(no_cost_model) ||
-           triple_cycles(local) < share_looked_at * local.n_tests * pair_cycles(local);
+double TwoLabels::looks_in_triples(const Local& local) const {
+    return triple_bytes(local) > std::min(most_triple_bytes, table_bytes_) ? std::numeric_limits<double>::infinity()
+                                                                           : triple_cycles(local) / pair_cycles(local);
+}
+
+bool TwoLabels::triples_pay(const Local& local, bool is_patient) const {
+    return looks_in_triples(local) < forecast_looks(local) * (is_patient ? 1.0 : 4.0);
 }
 
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.
@@ -112,12 +132,14 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     const RoundedAmounts& amounts = prepared.amounts;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     Gains gains(n_tests);
+    Wanted wanted;
     bool is_shallow = false;
     if (depth == 2) {
-        find_pair_gains(prepared, gains, nullptr);
+        wanted.more_than = set.worst - 2 * std::min(budget, answer.value);
+        find_pair_gains(prepared, gains, wanted);
     } else {
         PairTable table(local);
-        find_pair_gains(prepared, gains, &table);
+        find_all_pair_gains(prepared, gains, table);
         // A tree is of depth two at most, or it has at least four leaves.
         if (!control_.is_off(no_leaf_bound) && !control_.should_stop()) {
             Amount best = leaf_gain;
@@ -153,7 +175,7 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
             candidates.assign(1, static_cast<std::int32_t>(t));
         }
     }
-    answer.lower = to_cost(std::max(leaf_gain, best));
+    answer.lower = to_cost(std::max({leaf_gain, best, wanted.passed_over}));
     if (answer.lower >= budget || best <= leaf_gain) {
         answer.value = answer.lower >= budget ? answer.value : leaf_value(set);
         answer.lower = std::min(answer.lower, answer.value);

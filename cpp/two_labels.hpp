@@ -36,8 +36,11 @@ public:
     NodePtr extract(const RowSet& set, int depth) const;
     NodePtr extract_below(const RowSet& set, const ClosedRoot& root) const;
 
-    // Whether depth three in closed form is cheaper than depth two under root tests chosen by intervals.
-    bool triples_pay(const Local& local) const;
+    // How many looks at a root test, by closed forms of depth two on its sides, cost as much as depth three in closed
+    // form; infinity where its tables do not fit. And whether so many are to be expected, or, where patience was lost
+    // before, to be feared.
+    double looks_in_triples(const Local& local) const;
+    bool triples_pay(const Local& local, bool is_patient) const;
 
     Amount leaf_value(const RowSet& set) const {
         return (set.worst - (set.balance < 0 ? -set.balance : set.balance)) / 2 + instance_.penalty;

@@ -66,6 +66,7 @@ enum Switch : std::uint32_t {
     no_cost_model = 1U << 13,   // weighing closed forms: every one is used wherever it can be
     no_coarse = 1U << 14,       // passing over depth-two roots by coarse tables
     no_greedy = 1U << 15,       // starting from a tree grown greedily
+    no_rounds = 1U << 16,       // looking at depth-two roots in rounds, as many as intervals leave
 };
 
 }  // namespace certree
