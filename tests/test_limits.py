@@ -128,15 +128,6 @@ time.sleep(300)
     assert "KeyboardInterrupt" in finished.stderr or finished.returncode == -signal.SIGINT
 
 
-def test_interrupts_are_tested_where_they_are_ignored_too() -> None:
-    # As in the background of a shell without job control: what ignores SIGINT hands that on to its children.
-    script = "import pytest, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); raise SystemExit(pytest.main())"
-    options = ["-p", "no:xdist", "-p", "no:cacheprovider", "-q", __file__, "-k", "best_tree and 0 or second_interrupt"]
-    finished = subprocess.run([sys.executable, "-c", script, *options], capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stdout
-    assert "2 passed" in finished.stdout
-
-
 def test_progress_shows_objective_bound_and_gap(hard: tuple[Any, Any], capsys: pytest.CaptureFixture[str]) -> None:
     X, y = hard
     SparseTreeClassifier(3, 0.001, time_limit=0.5, verbose=1).fit(X, y)

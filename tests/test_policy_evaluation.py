@@ -134,7 +134,9 @@ def test_noise_is_not_praised() -> None:
     assert found.statement().startswith("No gain over giving everyone")
 
 
-@pytest.mark.parametrize(("logging", "known"), [("randomised", 0.5), ("confounded", None)])
+@pytest.mark.parametrize(
+    ("logging", "known"), [("randomised", 0.5), pytest.param("confounded", None, marks=pytest.mark.long)]
+)
 def test_intervals_hold_the_value_as_often_as_they_say(logging: Any, known: float | None) -> None:
     """Over simulated data sets; the value is that of the policies learned, on a large population."""
     is_inside = []

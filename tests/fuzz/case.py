@@ -93,7 +93,7 @@ def _pandas_column(cells: Sequence[Cell]) -> Any:
 
 # Drawing --------------------------------------------------------------------------------------------------------------
 
-PENALTIES = (0.0, 1e-9, 1 / 64, 0.01, 0.05, 0.1, 0.25, 3.0)
+PENALTIES = (0.0, 0.0, 1e-9, 1 / 64, 0.01, 0.01, 0.05, 0.05, 0.1, 0.25, 3.0)
 
 
 def pick(rng: np.random.Generator, options: Sequence[Any]) -> Any:
@@ -180,10 +180,11 @@ def draw_rewards(rng: np.random.Generator, n_rows: int, n_actions: int, kind: st
 REWARDS = ("whole", "whole", "real", "tiny", "huge", "shifted", "wild")
 
 
-def draw_shape(rng: np.random.Generator, most_depth: int = 3) -> tuple[int, int, int]:
-    """Rows, columns and depth that enumeration answers in milliseconds."""
-    depth = min(int(pick(rng, (0, 1, 2, 2, 2, 2, 3))), most_depth)
-    n_rows = int(rng.integers(1, 13 if depth < 3 else 10))
+def draw_shape(rng: np.random.Generator) -> tuple[int, int, int]:
+    """Rows, columns and depth that enumeration answers in milliseconds; seldom so few that there is nothing to find."""
+    depth = int(pick(rng, (1, 2, 2, 2, 2, 2, 3, 3))) if rng.random() < 0.96 else 0
+    fewest = 4 if rng.random() < 0.95 else 1
+    n_rows = int(rng.integers(fewest, 13 if depth < 3 else 10))
     return n_rows, int(rng.integers(1, 4 if depth < 3 else 3)), depth
 
 
@@ -195,9 +196,9 @@ def draw_limits(rng: np.random.Generator, case_weights: Sequence[float], depth: 
         "regularization": float(pick(rng, (*PENALTIES, 1 / max(1, n_rows)))),
     }
     if rng.random() < 0.25:
-        settings["max_leaves"] = int(rng.integers(1, 6))
+        settings["max_leaves"] = int(rng.integers(2, 6))
     if rng.random() < 0.25:
-        settings["min_samples_leaf"] = int(rng.integers(1, 5))
+        settings["min_samples_leaf"] = int(rng.integers(1, 4))
     if rng.random() < 0.25:
         some = rng.random(n_rows) < 0.4
         exact = math.fsum(weight for weight, inside in zip(case_weights, some.tolist(), strict=True) if inside)

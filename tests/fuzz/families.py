@@ -20,7 +20,7 @@ class Family:
     draw: Callable[[np.random.Generator], Case]
     check: Callable[[Case], None]
     share: int
-    """Cases out of every hundred."""
+    """How many cases of it come with so many of the others."""
 
 
 def _draw_zeros(rng: np.random.Generator) -> Case:
@@ -28,27 +28,28 @@ def _draw_zeros(rng: np.random.Generator) -> Case:
 
 
 FAMILIES = {
-    "plain": Family(classifiers.draw_labelled, classifiers.check_proved, 14),
-    "frames": Family(classifiers.draw_frame, classifiers.check_frame, 6),
-    "categories": Family(classifiers.draw_categorical, classifiers.check_proved, 6),
-    "ties": Family(classifiers.draw_ties, classifiers.check_proved, 8),
-    "class weights": Family(classifiers.draw_class_weight, classifiers.check_proved, 4),
-    "few thresholds": Family(classifiers.draw_thresholds, classifiers.check_proved, 4),
-    "zero weights": Family(_draw_zeros, classifiers.check_zero_weights, 4),
-    "extremes": Family(classifiers.draw_extreme, classifiers.check_extreme, 5),
-    "stops": Family(classifiers.draw_stopped, classifiers.check_stopped, 5),
-    "weighing": Family(classifiers.draw_method, classifiers.check_method, 6),
-    "reference": Family(classifiers.draw_reference, classifiers.check_reference, 5),
+    "plain": Family(classifiers.draw_labelled, classifiers.check_proved, 70),
+    "frames": Family(classifiers.draw_frame, classifiers.check_frame, 30),
+    "categories": Family(classifiers.draw_categorical, classifiers.check_proved, 30),
+    "ties": Family(classifiers.draw_ties, classifiers.check_proved, 40),
+    "class weights": Family(classifiers.draw_class_weight, classifiers.check_proved, 20),
+    "few thresholds": Family(classifiers.draw_thresholds, classifiers.check_proved, 20),
+    "zero weights": Family(_draw_zeros, classifiers.check_zero_weights, 20),
+    "extremes": Family(classifiers.draw_extreme, classifiers.check_extreme, 25),
+    "stops": Family(classifiers.draw_stopped, classifiers.check_stopped, 25),
+    "weighing": Family(classifiers.draw_method, classifiers.check_method, 30),
+    "reference": Family(classifiers.draw_reference, classifiers.check_reference, 25),
     "guesses": Family(classifiers.draw_guess, classifiers.check_guess, 1),
-    "path": Family(classifiers.draw_path, classifiers.check_path, 6),
-    "round trips": Family(classifiers.draw_roundtrip, classifiers.check_roundtrip, 4),
-    "certificates": Family(classifiers.draw_certificate, classifiers.check_certificate, 4),
-    "policy": Family(policies.draw_policy, policies.check_policy, 6),
-    "named actions": Family(policies.draw_policy, policies.check_named_actions, 1),
-    "policy path": Family(policies.draw_policy_path, policies.check_policy_path, 3),
-    "budget": Family(policies.draw_budget, policies.check_budget, 4),
-    "stopped budget": Family(policies.draw_stopped_budget, policies.check_budget, 2),
-    "budget curve": Family(policies.draw_curve, policies.check_curve, 2),
+    "path": Family(classifiers.draw_path, classifiers.check_path, 30),
+    "round trips": Family(classifiers.draw_roundtrip, classifiers.check_roundtrip, 20),
+    "certificates": Family(classifiers.draw_certificate, classifiers.check_certificate, 20),
+    "policy": Family(policies.draw_policy, policies.check_policy, 30),
+    "named actions": Family(policies.draw_policy, policies.check_named_actions, 5),
+    "policy path": Family(policies.draw_policy_path, policies.check_policy_path, 15),
+    "budget": Family(policies.draw_budget, policies.check_budget, 20),
+    "stopped budget": Family(policies.draw_stopped_budget, policies.check_budget, 10),
+    "policy extremes": Family(policies.draw_extreme, policies.check_extreme, 10),
+    "budget curve": Family(policies.draw_curve, policies.check_curve, 10),
 }
 
 

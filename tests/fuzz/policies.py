@@ -46,7 +46,8 @@ def draw_policy(rng: np.random.Generator) -> Case:
 
 
 def draw_budget(rng: np.random.Generator) -> Case:
-    n_rows, n_columns, depth = int(rng.integers(1, 9)), int(rng.integers(1, 3)), int(pick(rng, (0, 1, 1, 2, 2)))
+    n_rows, n_columns, depth = draw_shape(rng)
+    n_rows, n_columns, depth = min(n_rows, 8), min(n_columns, 2), min(depth, 2)
     n_actions = int(pick(rng, (2, 2, 3)))
     weights = draw_weights(rng, n_rows, pick(rng, ("none", "none", "whole", "real", "zeros", "wild")))
     settings = draw_limits(rng, weights or [1.0] * n_rows, depth)
@@ -89,6 +90,25 @@ def draw_policy_path(rng: np.random.Generator) -> Case:
 def draw_stopped_budget(rng: np.random.Generator) -> Case:
     case = draw_budget(rng)
     return replace(case, settings={**case.settings, "time_limit": float(pick(rng, (0.0, 1e-4, 1e-3)))})
+
+
+def draw_extreme(rng: np.random.Generator) -> Case:
+    """Rewards, spends, weights and penalties at the ends of what a float can hold."""
+    case = draw_budget(rng)
+    exponents = (-320, -300, -200, -150, 0, 0, 0, 0, 0, 150, 200, 300)
+
+    def scale(entries: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(np.array(entries) * 10.0 ** float(pick(rng, exponents))).tolist()
+
+    rows = {
+        "rewards": scale(case.rows["rewards"]), "weights": scale(case.weights), "spends": scale(case.rows["spends"])
+    }  # fmt: skip
+    if not any(rows["weights"]):
+        rows["weights"][0] = 5e-324
+    penalty = float(pick(rng, (0.0, 0.0, 0.0, 5e-324, 1e-300, 1e-16, 0.1, 1e300)))
+    budget = float(pick(rng, (0.0, 5e-324, 1e-300, 1e-100, 0.5, 1.0, 1e300, math.inf)))
+    return replace(case, rows=rows, settings={**case.settings, "regularization": penalty, "budget": budget})
 
 
 # Checking -------------------------------------------------------------------------------------------------------------
@@ -233,6 +253,17 @@ def check_budget(case: Case) -> None:
     check_certificate(case, model)
     loaded = load(export_json(model))
     expect(loaded.spend_ == model.spend_ and loaded.price_ == model.price_, "spend or price differ after JSON")
+
+
+def check_extreme(case: Case) -> None:
+    """It works, or it says what is out of range."""
+    try:
+        fit(case)
+    except ValueError as error:
+        names = ("sample_weight", "rewards", "costs", "spends", "regularization", "budget")
+        expect(any(name in str(error) for name in names), f"an error that names nothing: {error}")
+        return
+    check_budget(case)
 
 
 def check_curve(case: Case) -> None:

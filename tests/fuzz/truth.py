@@ -47,7 +47,7 @@ class Truth:
     is_every_test_listed: bool = True
     """Whether the case's raw cells say all tests: not where thresholds are limited."""
 
-    @property
+    @cached_property
     def total(self) -> Fraction:
         return sum(map(Fraction, self.weights), Fraction(0))
 
@@ -213,7 +213,8 @@ def _depth(tree: Mapping[str, Any], node: int) -> int:
 
 
 def _least(front: Sequence[tuple[Fraction, Fraction]], spend: Fraction) -> Fraction:
-    return min(cost for other, cost in front if other <= spend * (1 + TOLERANCE))
+    """The least cost within a spend, which may have been divided by a rounded total."""
+    return min(cost for other, cost in front if other <= spend * (1 + Fraction(1, 2**50)))
 
 
 def _not_beaten(pairs: set[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
