@@ -364,3 +364,10 @@ def test_the_objective_that_one_bad_cell_cost_is_said(tmp_path: Path, capsys: py
     with pytest.warns(ReadingWarning):
         spoilt = SparseTreeClassifier(1, 0.01).fit(pd.DataFrame({"age": spoil("?")}), Y)
     assert spoilt.objective_ > clean.objective_
+
+
+@pytest.mark.parametrize("rest", [[None, None], [True, False]])
+def test_words_in_rows_of_weight_zero_alone_survive_a_file(rest: list[Any]) -> None:
+    X = pd.DataFrame({"word": ["red", "blue", *rest], "number": [0.0, 1.0, 2.0, 3.0]})
+    model = SparseTreeClassifier(2).fit(X, [1, 1, 0, 1], [0.0, 0.0, 1.0, 1.0])
+    assert certree.load(certree.export_json(model)).columns_ == model.columns_

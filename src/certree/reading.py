@@ -87,10 +87,12 @@ def restore_readings(data: Any, columns: Sequence[Column]) -> tuple[ColumnReadin
         n_distinct, n_missing = entry["n_distinct"], entry["n_missing"]
         is_count = [count is None or (type(count) is int and count >= 0) for count in (n_distinct, n_missing)]
         order = list(column.categories) if column.kind == "ordered" else []
-        is_same = (entry["name"], entry["kind"], entry["order"]) == (column.name, column.kind, order)
+        # Rows of weight zero are read too, and may hold the only words: without them the tree's column is boolean.
+        kinds = ("boolean", "categorical") if column.kind == "boolean" else (column.kind,)
+        is_same = (entry["name"], entry["order"]) == (column.name, order) and entry["kind"] in kinds
         if not (all(is_count) and is_same and isinstance(entry["remark"], str)):
             raise ValueError(f"the reading of column {column.name!r} is not that of the tree's column")
-        readings.append(ColumnReading(column.name, column.kind, n_distinct, n_missing, tuple(order), entry["remark"]))
+        readings.append(ColumnReading(column.name, entry["kind"], n_distinct, n_missing, tuple(order), entry["remark"]))
     return tuple(readings)
 
 
