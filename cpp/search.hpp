@@ -7,6 +7,7 @@
 
 #include "cache.hpp"
 #include "control.hpp"
+#include "frontier.hpp"
 #include "judge.hpp"
 #include "many_labels.hpp"
 #include "stumps.hpp"
@@ -59,18 +60,40 @@ public:
     const Statistics& statistics() const { return statistics_; }
 
 private:
-    struct Interval;
-    struct Frontier;
+    // What is asked at the root alone: it shares work between threads, reports bounds and offers trees as they come.
+    struct Root {
+        Amount beyond;  // no tree deeper than the depth at hand costs less
+    };
+    struct Subproblem {
+        const RowSet& set;
+        int depth;
+        Amount budget;
+        const Root* root = nullptr;  // null below the root
+    };
+    struct Solved {
+        const RowSet& set;
+        const Outcome& outcome;
+    };
 
-    Outcome solve(const RowSet& set, int depth, Amount budget, bool is_root);
-    bool expand(const RowSet& set, const Local& local, int depth, Amount budget, bool is_root, Amount shallower,
-                Outcome& outcome);
-    void probe_intervals(const RowSet& set, const Local& local, int depth, bool is_root, Frontier& frontier);
-    void combine(const RowSet& left, const RowSet& right, const Outcome& l, const Outcome& r, std::int32_t axis,
-                 std::int32_t code, Frontier& frontier, bool is_root);
-    void hear(Claim by, const RowSet& set, int depth, Outcome& outcome) const;
-    void hear_answer(Claim by, const RowSet& set, int depth, Amount budget, const Outcome& outcome, bool is_root) const;
-    void watch(const RowSet& set, const Local& local, int depth, Frontier& frontier) const;
+    // A subproblem is solved by the first of these steps that can.
+    Outcome solve(const Subproblem& problem);
+    bool settle_by_leaf(const Subproblem& problem, Outcome& outcome) const;
+    bool recall(const Subproblem& problem, Outcome& outcome);
+    bool solve_two_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
+    bool settle_relaxed(const Subproblem& problem, const Local& local, Outcome& outcome) const;
+    bool solve_any_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
+    Amount deepen(const Subproblem& problem, Outcome& outcome);
+    bool expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome);
+    void solve_closed(const Subproblem& problem, const Local& local, Outcome& outcome);
+    void remember(const Subproblem& problem, const Outcome& outcome);
+
+    void look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier);
+    void combine(const Subproblem& problem, const RootTest& test, const Solved& left, const Solved& right,
+                 Frontier& frontier);
+    void hear(Claim by, const Subproblem& problem, Outcome& outcome) const;
+    void hear_answer(Claim by, const Subproblem& problem, const Outcome& outcome) const;
+    bool is_remembered(const Subproblem& problem) const;
+    int n_threads_at(const Subproblem& problem) const;
     NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
     bool is_fast(int depth, const Local& local) const;
     double patience(int depth, const Local& local) const;
@@ -94,13 +117,12 @@ private:
     bool has_relaxation_;     // limits on leaves whose lifting gives cheap bounds
     bool is_bounded_;         // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;
-    std::atomic<std::int64_t> given_up_{0};  // expansions that a closed form ended, less those that it did not
     NodePtr best_tree_;
     Amount best_value_ = unreachable;
     std::atomic<Amount> upper_now_{unreachable};
     std::atomic<Amount> lower_now_{0};
     std::mutex best_mutex_;
-    Amount beyond_ = unreachable;  // no tree deeper than the depth at hand costs less
+    std::atomic<std::int64_t> given_up_{0};  // expansions that a closed form ended, less those that it did not
 };
 
 }  // namespace certree
