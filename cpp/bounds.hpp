@@ -27,6 +27,17 @@ inline Amount deeper_than(int depth, Amount penalty) {
     return times(Amount{depth} + 2, penalty);
 }
 
+// Budget: a tree of a set that costs less than a budget is no deeper than this.
+// Proof: it pays λ for every leaf, so (leaves) λ < budget, and a tree of m leaves is no deeper than m − 1; what is
+// deeper costs no less than deeper_than(d, λ) >= budget. Conditions: none.
+inline int deepest_below(Amount budget, int depth, Amount penalty) {
+    if (penalty <= 0 || budget >= unreachable) {
+        return depth;
+    }
+    const Amount most_leaves = (std::max<Amount>(budget, 1) - 1) / penalty;
+    return static_cast<int>(std::clamp<Amount>(most_leaves - 1, 0, depth));
+}
+
 // Price: for λ' >= λ, no tree of at most m leaves costs less at λ than opt(λ') − (λ' − λ) · m.
 // Proof: cost + λ · leaves = (cost + λ' · leaves) − (λ' − λ) · leaves >= opt(λ') − (λ' − λ) · m. Conditions: none.
 // A price may be of the size of the total: the product saturates, and the bound is then worth nothing.

@@ -137,6 +137,10 @@ NodePtr Search::tree_of(const RowSet& set, const Outcome& outcome, std::size_t e
 // Pre: depth >= 0. Post: every entry below the budget is the optimum of the subproblem (at the root: the last entry);
 // `lower` holds for all trees. Stopped: `lower` is still true, entries are the best trees seen.
 Outcome Search::solve(const Subproblem& problem) {
+    const int deepest = bounds::deepest_below(problem.budget, problem.depth, instance_.penalty);
+    if (deepest < problem.depth && !control_.is_off(no_leaf_bound)) {
+        return solve_shallower(problem, deepest);
+    }
     statistics_.subproblems.fetch_add(1, std::memory_order_relaxed);
     Outcome outcome(width_at(problem.depth));
     if (settle_by_leaf(problem, outcome) || recall(problem, outcome)) {
@@ -157,6 +161,21 @@ Outcome Search::solve(const Subproblem& problem) {
         }
     }
     remember(problem, outcome);
+    return outcome;
+}
+
+// Pre: no tree deeper than this costs less than the budget. Post: as of `solve`.
+Outcome Search::solve_shallower(const Subproblem& problem, int depth) {
+    Outcome outcome = solve({problem.set, depth, problem.budget, problem.root});
+    const Amount deeper = bounds::deeper_than(depth, instance_.penalty);
+    outcome.lower = std::min(outcome.lower, deeper);
+    outcome.relaxed = std::min(outcome.relaxed, deeper);
+    // A limit of leaves has more entries at more depth; what is cheaper than the budget is no better in them.
+    const std::size_t width = width_at(problem.depth);
+    outcome.value.resize(width, outcome.best());
+    outcome.tree.resize(width, outcome.tree.back());
+    hear(Claim::depth_cap, problem, outcome);
+    hear_answer(Claim::depth_cap, problem, outcome);
     return outcome;
 }
 

@@ -77,6 +77,7 @@ private:
 
     // A subproblem is solved by the first of these steps that can.
     Outcome solve(const Subproblem& problem);
+    Outcome solve_shallower(const Subproblem& problem, int depth);
     bool settle_by_leaf(const Subproblem& problem, Outcome& outcome) const;
     bool recall(const Subproblem& problem, Outcome& outcome);
     bool solve_two_labels(const Subproblem& problem, const Local& local, Outcome& outcome);

@@ -256,6 +256,12 @@ TEST(bounds_on_leaves_hold_and_are_reached) {
             CHECK(least >= bounds::deeper_than(depth, penalty));
             CHECK(least >= bounds::split(penalty));
             n_reached += least == bounds::deeper_than(depth, penalty) && penalty > 0 ? 1 : 0;
+            for (Amount budget = 0; budget < 30; ++budget) {
+                const int deepest = bounds::deepest_below(budget, 3, penalty);
+                CHECK(deepest >= 0 && deepest <= 3);
+                CHECK(deepest > depth || least >= budget);  // what is deeper than `depth` is cut off
+                CHECK(deepest == 3 || bounds::deeper_than(deepest, penalty) >= budget);
+            }
         }
     }
     CHECK(n_reached > 0);

@@ -21,6 +21,7 @@ const char* name_of(Claim claim) {
     case Claim::side_leaf: return "leaf of a side";
     case Claim::similarity: return "similarity";
     case Claim::side_budget: return "budget of a side";
+    case Claim::depth_cap: return "depth cap";
     case Claim::expansion: return "expansion";
     case Claim::price: return "price";
     case Claim::deeper: return "deeper";

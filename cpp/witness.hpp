@@ -35,6 +35,7 @@ enum class Claim {
     side_leaf,     // a side costs a leaf or two penalties
     similarity,    // bounds between any two row sets
     side_budget,   // what a side may cost, given what the other does
+    depth_cap,     // a tree below the budget is no deeper than its leaves allow
     expansion,     // no root test is left
     price,         // optima at another price of leaves
     deeper,        // trees deeper than the depth at hand
