@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certree import PolicyTree, Problem, certify, policy
+from certree import PolicyTree, Problem, SparseTreeClassifier, certify, policy, solve
 from certree.policy import budget as budgets
 
 
@@ -106,3 +106,101 @@ def test_no_tree_is_above_the_curve_where_weights_differ(spread: float) -> None:
             assert point.objective <= curve.bound(point.spend)
             best = max(value for spend, value in pairs if spend <= Fraction(point.spend) * (1 + Fraction(1, 10**12)))
             assert point.objective == pytest.approx(float(best), rel=0, abs=1e-9)
+
+
+# Amounts near the ends of what a float holds --------------------------------------------------------------------------
+
+
+def draw_plain() -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 6, (40, 3)).astype(float), rng.normal(size=(40, 2)), rng.integers(1, 5, 40).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("cost", "weight"), [(1e200, 1e-200), (1e-200, 1e200), (1e-200, 1.0), (1.0, 1e-200), (1.0, 1e200)]
+)
+def test_costs_and_weights_of_any_scale_that_floats_can_hold(cost: float, weight: float) -> None:
+    X, rewards, weights = draw_plain()
+    costs = rewards.max(axis=1, keepdims=True) - rewards
+    plain = solve(Problem.from_costs(X, costs, weights, max_depth=2))
+    scaled = solve(Problem.from_costs(X, costs * cost, weights * weight, max_depth=2))
+    assert scaled.upper / cost == pytest.approx(plain.upper, rel=1e-12)
+    model = PolicyTree(2, budget=0.3).fit(X, rewards * cost, weights * weight)
+    own = PolicyTree(2, budget=0.3).fit(X, rewards, weights)
+    assert model.value_ / cost == pytest.approx(own.value_, rel=1e-12)
+    assert model.spend_ == pytest.approx(own.spend_, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cost", "weight", "size"), [(1e200, 1e200, "large"), (1e-200, 1e-200, "small"), (1e-310, 1.0, "small")]
+)
+def test_products_that_floats_cannot_hold_are_refused(cost: float, weight: float, size: str) -> None:
+    X, rewards, weights = draw_plain()
+    costs = (rewards.max(axis=1, keepdims=True) - rewards) * cost
+    words = f"too {size}: row .* has .* times .* between 1e-250 and 1e.250"
+    with pytest.raises(ValueError, match=f"costs times sample_weight is {words}"):
+        Problem.from_costs(X, costs, weights * weight)
+    for settings in ({}, {"budget": 0.3}):
+        with pytest.raises(ValueError, match=f"rewards times sample_weight is {words}"):
+            PolicyTree(1, **settings).fit(X, rewards * cost, weights * weight)
+    # A row that is lost beside others is no matter.
+    costs[1:] /= cost
+    lost = np.where(np.arange(40) == 0, weights * weight, weights)
+    if size == "small":
+        assert solve(Problem.from_costs(X, costs, lost, max_depth=1)).is_optimal
+
+
+def test_large_rewards_of_heavy_rows() -> None:
+    X, rewards, weights = draw_plain()
+    with pytest.raises(ValueError, match=r"rewards times sample_weight is too large: row 24 has .* times 4e\+300"):
+        PolicyTree(1).fit(X, rewards * 1e7, weights * 1e300)
+    with pytest.raises(ValueError, match="rewards times sample_weight is too large"):
+        PolicyTree(1).fit(X, rewards + 1e7, weights * 1e246)
+    model = PolicyTree(1).fit(X, rewards, weights)
+    assert model.score(X, rewards * 1e7, weights * 1e300) == pytest.approx(1e7 * model.value_, rel=1e-12)
+
+
+def test_class_weights_of_tiny_weights() -> None:
+    X, _, weights = draw_plain()
+    y = np.arange(40) % 2
+    with pytest.raises(ValueError, match="class_weight times sample_weight is too small"):
+        SparseTreeClassifier(2, 0.01, class_weight={0: 1.0, 1: 0.3}).fit(X, y, weights * 1e-310)
+
+
+@pytest.mark.parametrize("settings", [{"reference": "boosting"}, {"thresholds": "guess"}, {"method": "duplicate"}])
+def test_guesses_of_tiny_weights(settings: dict[str, Any]) -> None:
+    X, _, weights = draw_plain()
+    y = np.arange(40) % 2
+    plain = SparseTreeClassifier(2, 0.01, **settings).fit(X, y, weights)
+    tiny = SparseTreeClassifier(2, 0.01, **settings).fit(X, y, weights * 1e-310)
+    assert tiny.objective_ == pytest.approx(plain.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("depth", [2, None])
+def test_the_smallest_penalty(depth: int | None) -> None:
+    X, rewards, _ = draw_plain()
+    least = PolicyTree(depth, 5e-324, budget=0.3, max_leaves=4).fit(X, rewards)
+    none = PolicyTree(depth, 0.0, budget=0.3, max_leaves=4).fit(X, rewards)
+    assert least.status_ == none.status_ == "optimal"
+    assert least.value_ == none.value_
+
+
+@pytest.mark.parametrize("unit", [1e-149, 1e-100, 1e100, 1e149])
+def test_spends_in_any_unit(unit: float) -> None:
+    X, rewards, weights = draw_plain()
+    plain = PolicyTree(2, budget=0.3).fit(X, rewards, weights, costs=[0, 1])
+    scaled = PolicyTree(2, budget=0.3 * unit).fit(X, rewards, weights, costs=[0, unit])
+    assert scaled.status_ == "optimal"
+    assert scaled.value_ == plain.value_
+    assert scaled.spend_ / unit == pytest.approx(plain.spend_, rel=1e-12)
+    assert scaled.price_ * unit == pytest.approx(plain.price_, rel=1e-9)
+    curves = (policy.budget_curve(X, rewards, weights, costs=[0, spend]) for spend in (1, unit))
+    assert len({len(curve) for curve in curves}) == 1
+
+
+@pytest.mark.parametrize("spend", [1e-310, 1e-151, 1e151, 1e308])
+def test_spends_whose_prices_are_no_numbers_are_refused(spend: float) -> None:
+    X, rewards, _ = draw_plain()
+    for fit in (PolicyTree(1, budget=0.3 * spend).fit, policy.budget_curve):
+        with pytest.raises(ValueError, match=r"must be 0 or between 1e-150 and 1e\+150: row 0, action 1 has"):
+            fit(X, rewards, costs=[0, spend])

@@ -31,7 +31,7 @@ from certree.guesses import (
     state_depth,
     state_thresholds,
 )
-from certree.problem import Problem, check_weights
+from certree.problem import Problem, check_weights, weigh_amounts
 from certree.reading import ColumnReading, warn_about
 from certree.solution import Solution, carry_over
 from certree.solver import Limits, bin_numeric, describe_best, search, warn_interrupted
@@ -229,7 +229,9 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         weights = check_weights(sample_weight, table.n_rows)
         factors = self._class_factors(classes, codes)
         if factors is not None:
-            weights = check_weights(weights * factors[codes], table.n_rows)
+            weights = check_weights(
+                weigh_amounts("class_weight", factors[codes, None], weights, table)[:, 0], table.n_rows
+            )
         problem, guarantees = self._make_problem(table, classes, codes, weights)
         warn_about(self.columns_)
         predicted = self._predict_reference(X, y, weights, classes, problem)

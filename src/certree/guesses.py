@@ -78,7 +78,7 @@ def boost(
         return False
 
     # A mean weight of 1: absolute tolerances inside the trees then mean what they mean without weights.
-    return model.fit(matrix, y, sample_weight=weights * (len(weights) / weights.sum()), monitor=watch)
+    return model.fit(matrix, y, sample_weight=weights / weights.mean(), monitor=watch)
 
 
 def read_matrix(features: Features) -> tuple[Array, list[AxisTest]]:

@@ -37,6 +37,9 @@ NEGLIGIBLE = 1e-9
 
 LEAF_WEIGHT_BITS = 60
 
+LEAST_TOTAL, LARGEST_TOTAL = 1e-250, 1e250
+"""What amounts times weights may add up to: far from the ends of what a float holds, for sums, means and prices."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
@@ -133,18 +136,31 @@ class Problem:
             row, label = np.argwhere(costs < 0)[0]
             where = name_row(row, features.table)
             raise ValueError(f"costs must not be negative: {where}, label {label} has {costs[row, label]}")
+        weights = check_weights(weights, features.n_rows)
+        weighed = weigh_amounts("costs", costs, weights, features.table)
+        return cls._from_weighed("costs", features, weighed, weights, labels, settings)
+
+    @classmethod
+    def _from_weighed(
+        cls,
+        name: str,
+        features: Features,
+        costs: Array,
+        weights: Array,
+        labels: Sequence[Any] | None,
+        settings: dict[str, Any],
+    ) -> Problem:
         if labels is None:
             labels = range(costs.shape[1])
         if len(labels) != costs.shape[1]:
-            raise ValueError(f"costs has {costs.shape[1]} columns, but there are {len(labels)} labels")
-        weights = check_weights(weights, features.n_rows)
+            raise ValueError(f"{name} has {costs.shape[1]} columns, but there are {len(labels)} labels")
         arms = _read_vector("arms", settings.pop("arms", None), features.n_rows)
         features, kept, (costs, weights, arms) = _without_zeros(features, weights, costs, weights, arms)
         return cls(
             features=features,
             labels=tuple(map(plain_value, labels)),
             weights=weights,
-            costs=np.ascontiguousarray(costs * weights[:, None]),
+            costs=np.ascontiguousarray(costs),
             normaliser=float(weights.sum()),
             n_rows_given=kept,
             **_read_arms(arms),
@@ -159,10 +175,14 @@ class Problem:
         greatest mean reward."""
         features = _read_features(X)
         rewards = _read_matrix("rewards", rewards, features.n_rows)
-        best = rewards.max(axis=1)
-        problem = cls.from_costs(features, best[:, None] - rewards, weights, labels=labels, **settings)
         weights = check_weights(weights, features.n_rows)
-        return replace(problem, best_rewards=(best * weights)[weights > 0])
+        best = rewards.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):
+            shortfall = best - rewards
+        costs = weigh_amounts("the difference between rewards", shortfall, weights, features.table)
+        best = weigh_amounts("rewards", best, weights, features.table, least=0.0)
+        problem = cls._from_weighed("rewards", features, costs, weights, labels, settings)
+        return replace(problem, best_rewards=best[weights > 0, 0])
 
     def with_regularization(self, regularization: float) -> Problem:
         """The same problem at another λ."""
@@ -341,6 +361,27 @@ def check_weights(given: Any, n_rows: int) -> Array:
     if not total < np.inf:
         raise ValueError("sample_weight is too large: its sum is infinite")
     return weights
+
+
+def weigh_amounts(
+    what: str, amounts: Array, weights: Array, source: Any = None, *, least: float = LEAST_TOTAL
+) -> Array:
+    """Amounts (rows × labels) times the weights, where floats can hold them; else an error that names the row."""
+    with np.errstate(over="ignore"):
+        products = amounts * weights[:, None]
+        sizes = np.abs(products).max(axis=1)
+        total = sizes.sum()
+    largest = np.abs(amounts).max(axis=1)
+    is_lost = total < least and bool(largest[weights > 0].any())
+    # Written so that NaN fails.
+    if is_lost or not total <= LARGEST_TOTAL:
+        row = int(np.argmax(np.where(weights > 0, largest, 0.0) if is_lost else sizes))
+        raise ValueError(
+            f"{what} times sample_weight is too {'small' if is_lost else 'large'}: {name_row(row, source)} has "
+            f"{largest[row]:g} times {weights[row]:g}, and the largest of every row must add up to a number between "
+            f"{LEAST_TOTAL:g} and {LARGEST_TOTAL:g}. Choose another unit for either: of weights only the ratios matter"
+        )
+    return np.asarray(products)
 
 
 def _check_number(name: str, value: Any, least: float) -> None:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from certree.policy.front import Plan, grow, use_tree
 from certree.policy.gap import close_gap
 from certree.policy.log import read_costs
-from certree.problem import NEGLIGIBLE, TOLERANCE, Problem
+from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, weigh_amounts
 from certree.solution import Solution, make_certificate, true_lower
 from certree.solver import PACKAGE_VERSION, Limits, search
 from certree.table import name_row
@@ -36,6 +36,8 @@ Array = NDArray[Any]
 
 EPSILON = float(np.finfo(float).eps)
 LARGEST_SUM = 1e300
+LEAST_SPEND, LARGEST_SPEND = 1e-150, 1e150
+"""What an action may spend besides nothing: prices are rewards divided by spends, and must be numbers too."""
 
 
 def read_spending(costs: Any, n_rows: int, actions: tuple[Value, ...]) -> Array:
@@ -47,6 +49,14 @@ def read_spending(costs: Any, n_rows: int, actions: tuple[Value, ...]) -> Array:
         row, action = np.argwhere(amounts < 0)[0]
         where = name_row(row, costs if np.ndim(costs) == 2 else None)
         raise ValueError(f"costs must not be negative: {where}, action {actions[action]!r} has {amounts[row, action]}")
+    is_extreme = (amounts > 0) & ~((amounts >= LEAST_SPEND) & (amounts <= LARGEST_SPEND))
+    if is_extreme.any():
+        row, action = np.argwhere(is_extreme)[0]
+        where = name_row(row, costs if np.ndim(costs) == 2 else None)
+        raise ValueError(
+            f"costs must be 0 or between {LEAST_SPEND:g} and {LARGEST_SPEND:g}: {where}, action {actions[action]!r} "
+            f"has {amounts[row, action]}. Choose another unit for costs and budget"
+        )
     return amounts
 
 
@@ -96,8 +106,7 @@ class Spending:
         """`costs` and `weights` are those of all rows, the ones of weight zero included."""
         # The sums of the last search are floats; a weight per leaf is counted in whole numbers, or not at all.
         assert problem.min_weight_leaf == 0, "a policy has no minimum of weight"
-        keep = weights > 0
-        return cls(problem, np.ascontiguousarray(costs[keep] * weights[keep, None]))
+        return cls(problem, np.ascontiguousarray(weigh_amounts("costs", costs, weights)[weights > 0]))
 
     @property
     def scale(self) -> float:

@@ -284,5 +284,7 @@ class PolicyTree(TreeEstimator):
 
 def mean_reward(rewards: Array, action: Array, weights: Array) -> float:
     """Σ w · reward of the chosen action / Σ w, without rounding on the way."""
+    # Weights near 1, by a power of two: exact, and products with rewards stay numbers.
+    weights = np.ldexp(weights, -math.frexp(weights.max())[1])
     chosen = rewards[np.arange(len(action)), action] * weights
     return math.fsum(chosen.tolist()) / math.fsum(weights.tolist())
