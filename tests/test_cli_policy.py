@@ -130,9 +130,32 @@ def test_budgets(rewards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     spends = ("--spends", "none=0", "letter=1", "call=5")
     fit = ("policy", rewards, "--rewards", *NAMES, "--ignore", "arm", "--depth", 1, "--budget", 0.3)
     assert run(*fit, *spends, "--out", path) == 0
-    assert "a row, at most 0.3; price" in capsys.readouterr().out
-    assert run("verify", path, rewards, "--rewards", *NAMES, *spends) == 0
+    printed = capsys.readouterr().out
+    assert "per row, at most 0.3; price" in printed
+    assert "  spends       none 0, letter 1, call 5\n" in printed
+    for stated in (spends, ()):
+        assert run("verify", path, rewards, "--rewards", *NAMES, *stated) == 0
     assert run("verify", path, rewards, "--rewards", *NAMES, "--spends", "none=0", "letter=9", "call=9") == 1
+
+
+def test_a_budget_asks_what_actions_spend(
+    rewards: Path, logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "policy.json"
+    rewarded = ("policy", rewards, "--rewards", *NAMES, "--ignore", "arm", "--depth", 1, "--budget", 0.3)
+    experiment = ("policy", logged, "--treatment", "got", "--outcome", "came", "--depth", 1, "--folds", 3)
+    for fit in (rewarded, (*experiment, "--budget", 0.3)):
+        assert run(*fit, "--out", path) == 2
+        assert "a budget needs to know what each action spends" in capsys.readouterr().err
+        assert not path.exists()
+        assert run(*fit, "--control", "none", "--out", path) == 0
+        assert certree.load(path).spends_ == {"none": 0.0, "letter": 1.0, "call": 1.0}
+        path.unlink()
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "the budget of 0.3" in printed
+    assert "at random and 'none' (treating nobody) to the others" in printed
+    # Without a budget the control still says who is nobody.
+    assert run(*experiment, "--control", "none") == 0
 
 
 def test_a_limit_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

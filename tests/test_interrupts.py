@@ -77,17 +77,17 @@ def test_a_path_ends_with_what_was_found(monkeypatch: pytest.MonkeyPatch, at: in
 @pytest.mark.parametrize("is_after", [False, True], ids=["in a search", "between two"])
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_budget_ends_with_the_best_policy_so_far(monkeypatch: pytest.MonkeyPatch, at: int, is_after: bool) -> None:
-    whole = PolicyTree(2, 0.01, budget=0.33).fit(LOG.data, REWARDS, costs=SPENDS)
+    whole = PolicyTree(2, 0.01, budget=0.33).fit(LOG.data, REWARDS, spends=SPENDS)
     assert whole.statistics_["prices"] > 3
     press = Press(monkeypatch, budget, at, is_after=is_after)
     with pytest.warns(SearchInterrupted, match="no policy within the budget is above") as warned:
-        part = PolicyTree(2, 0.01, budget=0.33).fit(LOG.data, REWARDS, costs=SPENDS)
+        part = PolicyTree(2, 0.01, budget=0.33).fit(LOG.data, REWARDS, spends=SPENDS)
     assert press.calls == at
     assert len(warned) == 1
     assert part.status_ == "interrupted"
     assert part.spend_ <= 0.33
     assert part.objective_ <= whole.objective_ <= part.upper_bound_ + 1e-12
-    verdict = certify.check(part.certificate_, part.tree_, LOG.data, rewards=REWARDS, costs=SPENDS)
+    verdict = certify.check(part.certificate_, part.tree_, LOG.data, rewards=REWARDS, spends=SPENDS)
     assert verdict.holds, verdict.failures
 
 
@@ -103,17 +103,17 @@ def test_no_tree_within_the_budget_is_an_abort(monkeypatch: pytest.MonkeyPatch) 
     spends = np.eye(3)[np.arange(200) % 3] * 2
     Press(monkeypatch, budget, 1, is_after=False)
     with pytest.raises(KeyboardInterrupt, match=r"no tree that meets budget=0\.01"):
-        PolicyTree(2, budget=0.01).fit(LOG.data, REWARDS, costs=spends)
+        PolicyTree(2, budget=0.01).fit(LOG.data, REWARDS, spends=spends)
 
 
 @pytest.mark.parametrize("is_after", [False, True], ids=["in a search", "between two"])
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_curve_ends_with_the_corners_found(monkeypatch: pytest.MonkeyPatch, at: int, is_after: bool) -> None:
-    whole = policy.budget_curve(LOG.data, REWARDS, costs=SPENDS)
+    whole = policy.budget_curve(LOG.data, REWARDS, spends=SPENDS)
     assert len(whole) > 3
     press = Press(monkeypatch, budget, at, is_after=is_after)
     with pytest.warns(SearchInterrupted, match="the curve holds the corners found so far"):
-        part = policy.budget_curve(LOG.data, REWARDS, costs=SPENDS)
+        part = policy.budget_curve(LOG.data, REWARDS, spends=SPENDS)
     assert press.calls == at
     assert not part.is_complete
     assert 1 <= len(part) < len(whole)

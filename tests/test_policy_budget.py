@@ -28,7 +28,7 @@ SLACK = 1e-9
 
 @st.composite
 def tables(draw: Any, depths: tuple[int | None, ...] = (0, 1, 2, 3, None)) -> dict[str, Any]:
-    """A table of every sort of column with rewards, costs, weights, arms and settings that enumeration can afford."""
+    """A table of every sort of column with rewards, spends, weights, arms and settings that enumeration can afford."""
     depth = draw(st.sampled_from(depths))
     n_actions = draw(st.integers(2, 5))
     weight_kind = draw(st.sampled_from([kind for kind in WEIGHT_KINDS if kind not in ("wild", "heavy-tailed")]))
@@ -43,7 +43,7 @@ def tables(draw: Any, depths: tuple[int | None, ...] = (0, 1, 2, 3, None)) -> di
         "tied": lambda: rng.integers(-2, 3, (n_rows, n_actions)).astype(float),
         "negative": lambda: rng.normal(size=(n_rows, n_actions)) - 10,
     }[kind]()
-    costs = {
+    spends = {
         "share": lambda: None,
         "action": lambda: rng.exponential(size=n_actions) * (rng.random(n_actions) < 0.7),
         "person": lambda: rng.exponential(size=(n_rows, n_actions)),
@@ -56,7 +56,7 @@ def tables(draw: Any, depths: tuple[int | None, ...] = (0, 1, 2, 3, None)) -> di
     return {
         "X": pd.DataFrame({f"c{i}": make_column(rng, kind, n_rows, 5) for i, kind in enumerate(kinds)}),
         "rewards": rewards,
-        "costs": costs,
+        "spends": spends,
         "weights": weights,
         "arms": np.concatenate([np.arange(n_actions), rng.integers(0, n_actions, n_rows - n_actions)]),
         "settings": {
@@ -69,10 +69,10 @@ def tables(draw: Any, depths: tuple[int | None, ...] = (0, 1, 2, 3, None)) -> di
 
 
 def spend_of_all(table: dict[str, Any]) -> Any:
-    """n × K, from whatever the costs are given as."""
+    """n × K, from whatever the spends are given as."""
     n_rows, n_actions = table["rewards"].shape
-    costs = np.arange(n_actions) > 0 if table["costs"] is None else table["costs"]
-    return np.broadcast_to(np.asarray(costs, dtype=float), (n_rows, n_actions))
+    spends = np.arange(n_actions) > 0 if table["spends"] is None else table["spends"]
+    return np.broadcast_to(np.asarray(spends, dtype=float), (n_rows, n_actions))
 
 
 def enumerate_pairs(table: dict[str, Any]) -> list[tuple[float, float]]:
@@ -88,7 +88,7 @@ def enumerate_pairs(table: dict[str, Any]) -> list[tuple[float, float]]:
 
 def fit(table: dict[str, Any], budget: float, **settings: Any) -> PolicyTree:
     model = PolicyTree(**table["settings"], budget=budget, **settings)
-    return model.fit(table["X"], table["rewards"], table["weights"], table["arms"], table["costs"])
+    return model.fit(table["X"], table["rewards"], table["weights"], table["arms"], table["spends"])
 
 
 def ceiling(table: dict[str, Any]) -> float:
@@ -122,7 +122,7 @@ def check(model: PolicyTree, table: dict[str, Any], **settings: Any) -> certify.
         None,
         table["weights"],
         rewards=table["rewards"],
-        costs=table["costs"],
+        spends=table["spends"],
         arms=table["arms"],
         **settings,
     )
@@ -216,7 +216,7 @@ def test_the_optimum_is_that_of_trying_every_tree(depth: int, n_actions: int) ->
         rewards, spends = rng.normal(size=(9, n_actions)), rng.exponential(size=(9, n_actions))
         weights, penalty = rng.integers(1, 4, 9).astype(float), float(rng.choice([0.0, 0.05]))
         limit = float(np.average(spends.mean(axis=1), weights=weights))
-        model = PolicyTree(depth, penalty, budget=limit).fit(X, rewards, weights, costs=spends)
+        model = PolicyTree(depth, penalty, budget=limit).fit(X, rewards, weights, spends=spends)
         expected = best_by_trying(X, rewards, spends, weights, depth, penalty, limit)
         assert model.objective_ == pytest.approx(expected, rel=0, abs=SLACK)
 
@@ -316,7 +316,7 @@ def log() -> Any:
 NAMES = ["none", "letter", "call"]
 
 
-def test_the_budget_is_a_share_unless_costs_say_otherwise(log: Any) -> None:
+def test_the_budget_is_a_share_unless_spends_say_otherwise(log: Any) -> None:
     free = PolicyTree().fit(log.data, log.expected)
     share = np.mean(free.predict(log.data) != 0)
     model = PolicyTree(budget=0.3).fit(log.data, log.expected)
@@ -341,7 +341,7 @@ def test_three_rows_in_ten_are_three_tenths() -> None:
         assert model.status_ == "optimal"
 
 
-def test_costs_go_by_name_order_or_person(log: Any) -> None:
+def test_spends_go_by_name_order_or_person(log: Any) -> None:
     rewards = pd.DataFrame(log.expected, columns=NAMES)
     by_name = {"call": 5.0, "none": 0.0, "letter": 1.0}
     each = np.tile([0.0, 1.0, 5.0], (120, 1))
@@ -353,7 +353,7 @@ def test_costs_go_by_name_order_or_person(log: Any) -> None:
         pd.Series([0, 1, 5]),
         pd.DataFrame(each, columns=NAMES)[["call", "none", "letter"]],
     ]
-    models = [PolicyTree(budget=1.5).fit(log.data, rewards, costs=costs) for costs in ways]
+    models = [PolicyTree(budget=1.5).fit(log.data, rewards, spends=spends) for spends in ways]
     assert len({model.objective_ for model in models}) == 1
     assert len({model.spend_ for model in models}) == 1
     chosen = models[0].predict(log.data)
@@ -361,13 +361,79 @@ def test_costs_go_by_name_order_or_person(log: Any) -> None:
     assert 0 < models[0].spend_ <= 1.5
 
 
-def test_costs_are_routed_and_a_grid_goes_over_budgets(log: Any) -> None:
+def test_nobody_is_taken_for_the_control_by_its_place(log: Any) -> None:
+    """The first word of the alphabet, or the first column of a frame, is no statement about who spends nothing."""
+    rewards = pd.DataFrame(log.expected, columns=NAMES)
+    by_name = rewards[sorted(NAMES)]
+    for fit in (PolicyTree(budget=0.3).fit, policy.budget_curve):
+        for frame in (rewards, by_name):
+            with pytest.raises(ValueError, match=r"what each action spends.*'none'.* give spends=.*or control="):
+                fit(log.data, frame)
+        with pytest.raises(ValueError, match="control is 'nobody', which is none of the actions"):
+            fit(log.data, by_name, control="nobody")
+    model = PolicyTree(budget=0.3).fit(log.data, by_name, control="none")
+    assert model.spends_ == {"call": 1.0, "letter": 1.0, "none": 0.0}
+    assert model.certificate_["budget"]["spends"] == [1.0, 1.0, 0.0]
+    assert model.spend_ == np.mean(model.predict(log.data) != "none") <= 0.3
+    assert certify.check(model.certificate_, model.tree_, log.data, rewards=by_name).holds
+    assert certree.load(certree.export_json(model)).spends_ == model.spends_
+    assert policy.budget_curve(log.data, by_name, control="none")[0].spend == 0
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], [2, 0, 1], [0.0, 1.0, 2.0], ["a", "b", None]])
+def test_an_action_called_nothing_spends_nothing(log: Any, names: list[Any]) -> None:
+    model = PolicyTree(budget=0.3).fit(log.data, pd.DataFrame(log.expected, columns=pd.Index(names, dtype=object)))
+    nothing = [name is None or name == 0 for name in names].index(True)
+    assert model.certificate_["budget"]["spends"] == [float(place != nothing) for place in range(3)]
+
+
+def test_true_and_false(log: Any) -> None:
+    model = PolicyTree(budget=0.3).fit(log.data, pd.DataFrame(log.expected[:, :2], columns=[True, False]))
+    assert model.certificate_["budget"]["spends"] == [1.0, 0.0]
+
+
+def test_actions_in_order_name_the_control(log: Any) -> None:
+    words = np.array(NAMES)[log.treatment]
+    scores = policy.doubly_robust(log.data, words, log.outcome, actions=NAMES, random_state=0)
+    assert scores.control == scores[:10].control == "none"
+    model = PolicyTree(1, budget=0.3).fit(log.data, scores)
+    assert model.spends_ == {"none": 0.0, "letter": 1.0, "call": 1.0}
+    unordered = policy.doubly_robust(log.data, words, log.outcome, random_state=0)
+    assert unordered.control is None
+    with pytest.raises(ValueError, match="what each action spends"):
+        PolicyTree(1, budget=0.3).fit(log.data, unordered)
+    assert PolicyTree(1, budget=0.3).fit(log.data, unordered, control="none").spend_ <= 0.3
+
+
+def test_spends_by_row_are_said_to_be_so(log: Any) -> None:
+    spends = np.random.default_rng(0).exponential(size=(120, 3))
+    spends[:, 0] = 0.0
+    model = PolicyTree(1, budget=0.3).fit(log.data, log.expected, spends=spends)
+    assert model.spends_ is None
+    assert model.certificate_["budget"]["spends"] is None
+    assert certify.check(model.certificate_, model.tree_, log.data, rewards=log.expected, spends=spends).holds
+    even = certify.check(model.certificate_, model.tree_, log.data, rewards=log.expected, spends=[0.0, 1.0, 1.0])
+    assert any("spends is None in the certificate" in failure for failure in even.failures)
+
+
+def test_the_former_name_of_spends(log: Any) -> None:
+    model = PolicyTree(1, budget=0.3)
+    with pytest.warns(FutureWarning, match="called spends now"):
+        model.fit(log.data, log.expected, costs=[0, 1, 2])
+    assert model.spends_ == {0: 0.0, 1: 1.0, 2: 2.0}
+    with pytest.warns(FutureWarning, match="called spends now"):
+        policy.budget_curve(log.data, log.expected, costs=[0, 1, 2])
+    with pytest.raises(ValueError, match="give spends, not costs"):
+        model.fit(log.data, log.expected, costs=[0, 1, 2], spends=[0, 1, 2])
+
+
+def test_spends_are_routed_and_a_grid_goes_over_budgets(log: Any) -> None:
     from sklearn.model_selection import GridSearchCV
 
     with sklearn.config_context(enable_metadata_routing=True):
-        model = PolicyTree().set_fit_request(costs=True)
+        model = PolicyTree().set_fit_request(spends=True)
         search = GridSearchCV(model, {"budget": [0.0, 0.5, np.inf]}, cv=2)
-        search.fit(log.data, log.expected, costs=np.tile([0.0, 1.0, 2.0], (120, 1)))
+        search.fit(log.data, log.expected, spends=np.tile([0.0, 1.0, 2.0], (120, 1)))
     assert search.best_params_ == {"budget": np.inf}
 
 
@@ -396,24 +462,30 @@ def test_a_false_certificate_is_found_out(log: Any) -> None:
     others = replace(model.tree_, label=(model.tree_.label + 1) % 3)
     assert any("above budget 0.3" in failure for failure in failures(others))
     costly = certify.check(
-        model.certificate_, model.tree_, log.data, rewards=log.expected, costs={0: 0.0, 1: 2.0, 2: 2.0}
+        model.certificate_, model.tree_, log.data, rewards=log.expected, spends={0: 0.0, 1: 2.0, 2: 2.0}
     )
     assert any("spend is" in failure for failure in costly.failures)
+    assert any("spends is [0.0, 1.0, 1.0] in the certificate, but [0.0, 2.0, 2.0]" in part for part in costly.failures)
+    assert any("spend is" in failure for failure in failures(spends=[0.0, 2.0, 2.0]))
+    with pytest.raises(ValueError, match="does not state what each action spends"):
+        failures(spends=None)
+    with pytest.raises(ValueError, match="is called spends"):
+        certify.check(model.certificate_, model.tree_, log.data, rewards=log.expected, costs=[0, 1, 1])
     with pytest.raises(ValueError, match="checked against rewards"):
         certify.check(model.certificate_, model.tree_, log.data, costs=log.expected)
     free = PolicyTree(2).fit(log.data, log.expected)
-    with pytest.raises(ValueError, match="fitted without a budget"):
-        certify.check(free.certificate_, free.tree_, log.data, rewards=log.expected, costs=[0, 1, 1])
+    with pytest.raises(ValueError, match="fitted without a budget, so spends cannot be checked"):
+        certify.check(free.certificate_, free.tree_, log.data, rewards=log.expected, spends=[0, 1, 1])
 
 
 # What may be wrong ----------------------------------------------------------------------------------------------------
 
 
 def test_a_budget_that_no_tree_meets_names_the_smallest_that_some_does(log: Any) -> None:
-    costs = 1 + np.random.default_rng(0).exponential(size=(120, 3))
+    spends = 1 + np.random.default_rng(0).exponential(size=(120, 3))
     for limits in ({"max_depth": 1}, {"max_depth": 2}, {"max_depth": 2, "min_samples_arm": 5}, {"max_leaves": 2}):
         table = {
-            "X": log.data, "rewards": log.expected, "weights": None, "arms": log.treatment, "costs": costs,
+            "X": log.data, "rewards": log.expected, "weights": None, "arms": log.treatment, "spends": spends,
             "settings": {"regularization": 0.01, "max_depth": None, **limits},
         }  # fmt: skip
         with pytest.raises(ValueError, match="the smallest mean spend of any is ") as raised:
@@ -422,24 +494,24 @@ def test_a_budget_that_no_tree_meets_names_the_smallest_that_some_does(log: Any)
         assert fit(table, smallest).spend_ == pytest.approx(smallest, rel=1e-12)
         with pytest.raises(ValueError, match="the smallest mean spend"):
             fit(table, smallest * (1 - 1e-6))
-        assert smallest < costs.mean(axis=0).min()
+        assert smallest < spends.mean(axis=0).min()
 
 
 def test_a_shared_cost_above_the_budget_is_named(log: Any) -> None:
     with pytest.raises(ValueError, match=r"meets budget=0\.2: the smallest mean spend of any is 0\.5"):
-        PolicyTree(budget=0.2).fit(log.data, log.expected, costs=[0.5, 1, 2])
+        PolicyTree(budget=0.2).fit(log.data, log.expected, spends=[0.5, 1, 2])
 
 
 def test_a_limit_before_any_tree_is_within_the_budget(log: Any) -> None:
-    costs = np.random.default_rng(0).exponential(size=(120, 3))
+    spends = np.random.default_rng(0).exponential(size=(120, 3))
     with pytest.raises(ValueError, match=r"found before the search ended \(time_limit\)|at least"):
-        PolicyTree(3, budget=0.35, time_limit=0.0).fit(log.data, log.expected, costs=costs)
+        PolicyTree(3, budget=0.35, time_limit=0.0).fit(log.data, log.expected, spends=spends)
 
 
 @pytest.mark.parametrize(
-    ("costs", "words"),
+    ("spends", "words"),
     [
-        ([0, 1], r"one number an action \(3\) or n × K"),
+        ([0, 1], r"one number per action \(3\) or n × K"),
         ([0, -1, 2], "not be negative: row 0, action 'letter' has -1"),
         ([0, np.nan, 2], "finite: row 0, action 'letter' has nan"),
         ([0, 1, np.inf], "finite: row 0, action 'call' has inf"),
@@ -448,17 +520,20 @@ def test_a_limit_before_any_tree_is_within_the_budget(log: Any) -> None:
         ({"none": 0, "letter": 1, "visit": 2}, "names 'visit', which is none of the actions"),
         (pd.DataFrame(np.zeros((120, 3)), columns=["none", "letter", "visit"]), "names 'visit'"),
         (pd.Series([0, 1, 2], ["none", "letter", "visit"]), "names 'visit'"),
-        (["a", "b", "c"], "costs must hold numbers"),
+        (["a", "b", "c"], "spends must hold numbers"),
     ],
 )
-def test_bad_costs(log: Any, costs: Any, words: str) -> None:
+def test_bad_spends(log: Any, spends: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        PolicyTree(budget=0.3).fit(log.data, pd.DataFrame(log.expected, columns=NAMES), costs=costs)
+        PolicyTree(budget=0.3).fit(log.data, pd.DataFrame(log.expected, columns=NAMES), spends=spends)
 
 
-def test_costs_need_a_budget(log: Any) -> None:
-    with pytest.raises(ValueError, match="set budget"):
-        PolicyTree().fit(log.data, log.expected, costs=[0, 1, 1])
+def test_spends_need_a_budget(log: Any) -> None:
+    for stated in ({"spends": [0, 1, 1]}, {"control": 0}):
+        with pytest.raises(ValueError, match="set budget"):
+            PolicyTree().fit(log.data, log.expected, **stated)
+    with pytest.raises(AttributeError, match="without a budget"):
+        PolicyTree().fit(log.data, log.expected).spends_  # noqa: B018
 
 
 @pytest.mark.parametrize("budget", [-0.1, np.nan, "much"])
@@ -472,7 +547,7 @@ def test_bad_budgets(log: Any, budget: Any) -> None:
 
 def curve_of(table: dict[str, Any], **settings: Any) -> policy.BudgetCurve:
     return policy.budget_curve(
-        table["X"], table["rewards"], table["weights"], table["arms"], table["costs"], **table["settings"], **settings
+        table["X"], table["rewards"], table["weights"], table["arms"], table["spends"], **table["settings"], **settings
     )
 
 
@@ -536,7 +611,7 @@ def test_a_stopped_curve_still_bounds(log: Any) -> None:
 
 
 def test_a_budget_below_the_curve_is_refused(log: Any) -> None:
-    curve = policy.budget_curve(log.data, log.expected, costs=[0.5, 1, 1])
+    curve = policy.budget_curve(log.data, log.expected, spends=[0.5, 1, 1])
     for ask in (curve.at, curve.bound):
         with pytest.raises(ValueError, match=r"0\.4 is below 0\.5"):
             ask(0.4)

@@ -344,22 +344,22 @@ def test_words_and_rows(log: Any) -> None:
     assert pd.DataFrame(rows).notna().to_numpy().all()
 
 
-def test_costs_of_a_budget_reach_the_rows_they_belong_to(log: Any) -> None:
-    """n × K costs are cut to the rows that a policy learns from: each spends what those rows cost, and no more."""
+def test_spends_of_a_budget_reach_the_rows_they_belong_to(log: Any) -> None:
+    """n × K spends are cut to the rows that a policy learns from: on those each policy spends no more than it may."""
     own = np.random.default_rng(0).exponential(size=(800, 3))
     rows = np.column_stack([log.data, np.arange(800)])
     seen: list[tuple[Any, Any]] = []
 
     class Watched(PolicyTree):  # type: ignore[misc]
-        def fit(self, X: Any, y: Any, treatment: Any = None, costs: Any = None) -> Any:
-            seen.append((X[:, -1].astype(int), np.asarray(costs)))
+        def fit(self, X: Any, y: Any, treatment: Any = None, spends: Any = None) -> Any:
+            seen.append((X[:, -1].astype(int), np.asarray(spends)))
             np.testing.assert_array_equal(treatment, log.treatment[seen[-1][0]])
-            return super().fit(X, y, treatment=treatment, costs=costs)
+            return super().fit(X, y, treatment=treatment, spends=spends)
 
-    for costs in (own, pd.DataFrame(own, index=np.arange(800)[::-1])):
+    for spends in (own, pd.DataFrame(own, index=np.arange(800)[::-1])):
         seen.clear()
         found = policy.evaluate(
-            Watched(1, budget=1.0), rows, log.treatment, log.outcome, costs=own, fit_params={"costs": costs}, **QUICK
+            Watched(1, budget=1.0), rows, log.treatment, log.outcome, costs=own, fit_params={"spends": spends}, **QUICK
         )
         assert len(seen) == 5 + 10
         for places, part in seen:
@@ -368,15 +368,93 @@ def test_costs_of_a_budget_reach_the_rows_they_belong_to(log: Any) -> None:
             given = model.predict(rows[places])
             assert model.spend_ == pytest.approx(own[places, given].mean())
             assert model.spend_ <= 1
-    # Costs by action are not cut, whatever form they have; the scores take off their own.
-    for costs in ([0.0, 1.0, 2.0], {0: 0.0, 1: 1.0, 2: 2.0}, pd.Series([0.0, 1.0, 2.0])):
-        found = evaluate(log, PolicyTree(1, budget=0.2), costs=own, fit_params={"costs": costs})
+    # Spends by action are not cut, whatever form they have; the scores take off their own.
+    for spends in ([0.0, 1.0, 2.0], {0: 0.0, 1: 1.0, 2: 2.0}, pd.Series([0.0, 1.0, 2.0])):
+        found = evaluate(log, PolicyTree(1, budget=0.2), costs=own, fit_params={"spends": spends})
         assert 0 < max(model.spend_ for model in found.policies) <= 0.2
+
+
+def draw_treatment(effect: float, n_rows: int = 600) -> tuple[Any, Any, Any]:
+    """An experiment whose treatment helps everyone, and more where the first column is high."""
+    rng = np.random.default_rng(0)
+    X, treatment = rng.integers(0, 5, (n_rows, 2)).astype(float), rng.integers(0, 2, n_rows)
+    return X, treatment, effect * treatment * (1 + 2 * (X[:, 0] == 4)) + rng.normal(size=n_rows)
+
+
+def test_a_budget_is_compared_with_what_it_allows() -> None:
+    """Treating everyone is best of all and breaks the budget: the headline compares with a draw by lot within it."""
+    X, treatment, outcome = draw_treatment(1.0)
+    model, known = PolicyTree(1, budget=0.2), {"propensity": [0.5, 0.5], **QUICK}
+    found = policy.evaluate(model, X, treatment, outcome, **known)
+    assert found.best_fixed == 1
+    assert found.gains[1].high < 0
+    assert (found.budget, found.fixed_spends) == (0.2, {0: 0.0, 1: 1.0})
+    nobody, lot = found.baselines
+    assert (nobody.action, nobody.share, lot.action, lot.base, lot.share) == (0, 1.0, 1, 0, 0.2)
+    assert nobody.gain == found.gains[0]
+    assert lot.value.value == pytest.approx(0.8 * found.fixed[0].value + 0.2 * found.fixed[1].value)
+    assert lot.gain.value == pytest.approx(found.value.value - lot.value.value)
+    assert found.has_gain
+    assert found.statement() == (
+        f"The policy gains {lot.gain} over giving 1 to 20% at random and 0 (treating nobody) to the others, the best "
+        "that the budget of 0.2 allows without a policy (95% interval)."
+    )
+    summary = found.summary()
+    assert "Everyone 1: " in summary
+    assert "; spends 1 per row, which breaks the budget." in summary
+    assert "Giving 1 to 20% at random and 0 (treating nobody) to the others: " in summary
+    assert f"It spends {found.spend:.4g} per row on these rows, of a budget of 0.2." in summary
+    assert found.spend == pytest.approx(found.rates[1])
+    assert "an action at random" not in summary
+    figures = [row["figure"] for row in found.to_rows()]
+    assert figures.count("gain over action within the budget") == 2
+    # Where the budget pays for everyone, or there is none, nothing changes.
+    wide, free = (policy.evaluate(PolicyTree(1, budget=most), X, treatment, outcome, **known) for most in (1.0, None))
+    assert [baseline.share for baseline in wide.baselines] == [1.0, 1.0]
+    assert wide.has_gain == free.has_gain
+    assert free.baselines == ()
+    assert "No gain over giving everyone 1" in free.statement()
+    assert "budget of 1 no gain over giving everyone 1 can be shown" in wide.statement()
+
+
+def test_a_budget_without_a_gain_says_over_what() -> None:
+    X, treatment, outcome = draw_treatment(0.0)
+    names = np.array(["wait", "act"])[treatment]
+    known = {"propensity": {"act": 0.5, "wait": 0.5}, **QUICK}
+    found = policy.evaluate(PolicyTree(1, budget=0.2), X, names, outcome, control="wait", **known)
+    assert not found.has_gain
+    assert found.statement().startswith("Within the budget of 0.2 no gain over ")
+    assert "giving everyone 'wait' (treating nobody)" in found.statement()
+    # The control was passed on to every fit, and spends are in units of their own.
+    assert all(model.spends_ == {"act": 1.0, "wait": 0.0} for model in found.policies)
+    priced = policy.evaluate(
+        PolicyTree(1, budget=0.2), X, names, outcome, spends={"act": 4.0, "wait": 0.1}, control="wait", **known
+    )
+    shares = {baseline.action: baseline.share for baseline in priced.baselines}
+    assert shares == {"wait": 1.0, "act": pytest.approx(0.1 / 3.9)}
+    # Nothing says which action is nobody, or that any is free.
+    with pytest.raises(ValueError, match=r"give spends=.*or control="):
+        policy.evaluate(PolicyTree(1, budget=0.2), X, names, outcome, **known)
+    with pytest.raises(ValueError, match="not both"):
+        policy.evaluate(
+            PolicyTree(1, budget=0.2), X, names, outcome, spends=[1, 0], fit_params={"spends": [1, 0]}, **known
+        )
+
+
+def test_a_budget_that_no_single_action_keeps() -> None:
+    X, treatment, outcome = draw_treatment(1.0)
+    spends = np.where((X[:, :1] < 2) == [True, False], 0.1, 1.0)
+    found = policy.evaluate(
+        PolicyTree(1, budget=0.2), X, treatment, outcome, spends=spends, propensity=[0.5, 0.5], **QUICK
+    )
+    assert found.baselines == ()
+    assert found.statement().endswith("No single action for everyone keeps the budget.")
+    assert found.spend <= 0.25
 
 
 def test_a_budget_that_no_policy_meets_says_where(log: Any) -> None:
     with pytest.raises(ValueError, match=r"any is 0\.5 \(learning the policy on 640 of 800 rows, without a fold\)"):
-        evaluate(log, PolicyTree(1, budget=0.2), fit_params={"costs": [0.5, 1, 2]})
+        evaluate(log, PolicyTree(1, budget=0.2), fit_params={"spends": [0.5, 1, 2]})
 
 
 def test_a_search_over_parameters_is_a_policy_too(log: Any) -> None:
@@ -406,8 +484,8 @@ def test_only_a_known_control_is_called_nobody(log: Any) -> None:
 
 
 def test_what_a_fit_needs_is_passed_on(log: Any) -> None:
-    """A budget's costs by action as they are, weights by row cut to the rows at hand."""
-    found = evaluate(log, PolicyTree(1, budget=0.2), fit_params={"costs": {0: 0.0, 1: 1.0, 2: 9.0}})
+    """A budget's spends by action as they are, weights by row cut to the rows at hand."""
+    found = evaluate(log, PolicyTree(1, budget=0.2), fit_params={"spends": {0: 0.0, 1: 1.0, 2: 9.0}})
     assert all(model.spend_ <= 0.2 for model in found.policies)
     alike = evaluate(log, fit_params={"sample_weight": np.ones(800)})
     assert alike.value == evaluate(log).value

@@ -39,17 +39,17 @@ def test_one_forbidding_cost_does_not_loosen_the_budget(forbidding: float) -> No
     is_forbidden = rng.random(200) < 0.1
     X[:, 0] = is_forbidden
     spends = np.column_stack([np.zeros(200), np.where(is_forbidden, forbidding, 1.0)])
-    model = PolicyTree(2, budget=0.2).fit(X, rewards, costs=spends)
+    model = PolicyTree(2, budget=0.2).fit(X, rewards, spends=spends)
     given = model.predict(X)
     assert spends[np.arange(200), given].mean() == model.spend_ <= 0.2
     assert model.value_ > rewards[:, 0].mean()
     assert model.status_ == "optimal"
     assert model.certificate_["rounding"] <= 1e-9
-    assert certify.check(model.certificate_, model.tree_, X, rewards=rewards, costs=spends).holds
-    loose = PolicyTree(2, budget=0.2000001).fit(X, rewards, costs=spends)
+    assert certify.check(model.certificate_, model.tree_, X, rewards=rewards, spends=spends).holds
+    loose = PolicyTree(2, budget=0.2000001).fit(X, rewards, spends=spends)
     if loose.spend_ > 0.2 * (1 + 1e-12):
         claim = loose.certificate_ | {"budget": loose.certificate_["budget"] | {"largest": 0.2}}
-        assert not certify.check(claim, loose.tree_, X, rewards=rewards, costs=spends).holds
+        assert not certify.check(claim, loose.tree_, X, rewards=rewards, spends=spends).holds
 
 
 @pytest.mark.parametrize("forbidding", [1e6, 1e12, 1e18])
@@ -65,12 +65,12 @@ def test_the_optimum_beside_forbidding_costs_is_that_of_enumeration(forbidding: 
         pairs = enumerate_pairs(X, rewards, weights, spends, max_depth=2)
         for budget in {float(pairs[0][0]), float(pairs[0][0]) + 0.2, float(pairs[len(pairs) // 2][0])}:
             best = max(value for spend, value in pairs if spend <= Fraction(budget) * (1 + Fraction(1, 10**12)))
-            model = PolicyTree(2, budget=budget).fit(X, rewards, weights, costs=spends)
+            model = PolicyTree(2, budget=budget).fit(X, rewards, weights, spends=spends)
             assert model.status_ == "optimal"
             assert model.spend_ <= budget * (1 + 1e-12)
             assert model.objective_ == pytest.approx(float(best), rel=0, abs=1e-9)
             verdict = certify.check(
-                model.certificate_, model.tree_, X, None, weights, rewards=rewards, costs=spends, prove_bound=True
+                model.certificate_, model.tree_, X, None, weights, rewards=rewards, spends=spends, prove_bound=True
             )
             assert verdict.holds, verdict.failures
 
@@ -94,7 +94,7 @@ def test_no_tree_is_above_the_curve_where_weights_differ(spread: float) -> None:
         weights = np.exp(rng.uniform(0, np.log(spread), 12))
         spends = np.tile([0.0, 1.0, 2.0], (12, 1)) if seed % 2 else rng.exponential(size=(12, 3))
         pairs = enumerate_pairs(X, rewards, weights, spends, max_depth=2, regularization=0.01)
-        curve = policy.budget_curve(X, rewards, weights, costs=spends, max_depth=2, regularization=0.01)
+        curve = policy.budget_curve(X, rewards, weights, spends=spends, max_depth=2, regularization=0.01)
         for spend, value in pairs:
             if float(spend) >= curve[0].spend:
                 assert value <= Fraction(curve.bound(float(spend)))
@@ -188,13 +188,13 @@ def test_the_smallest_penalty(depth: int | None) -> None:
 @pytest.mark.parametrize("unit", [1e-149, 1e-100, 1e100, 1e149])
 def test_spends_in_any_unit(unit: float) -> None:
     X, rewards, weights = draw_plain()
-    plain = PolicyTree(2, budget=0.3).fit(X, rewards, weights, costs=[0, 1])
-    scaled = PolicyTree(2, budget=0.3 * unit).fit(X, rewards, weights, costs=[0, unit])
+    plain = PolicyTree(2, budget=0.3).fit(X, rewards, weights, spends=[0, 1])
+    scaled = PolicyTree(2, budget=0.3 * unit).fit(X, rewards, weights, spends=[0, unit])
     assert scaled.status_ == "optimal"
     assert scaled.value_ == plain.value_
     assert scaled.spend_ / unit == pytest.approx(plain.spend_, rel=1e-12)
     assert scaled.price_ * unit == pytest.approx(plain.price_, rel=1e-9)
-    curves = (policy.budget_curve(X, rewards, weights, costs=[0, spend]) for spend in (1, unit))
+    curves = (policy.budget_curve(X, rewards, weights, spends=[0, spend]) for spend in (1, unit))
     assert len({len(curve) for curve in curves}) == 1
 
 
@@ -203,4 +203,4 @@ def test_spends_whose_prices_are_no_numbers_are_refused(spend: float) -> None:
     X, rewards, _ = draw_plain()
     for fit in (PolicyTree(1, budget=0.3 * spend).fit, policy.budget_curve):
         with pytest.raises(ValueError, match=r"must be 0 or between 1e-150 and 1e\+150: row 0, action 1 has"):
-            fit(X, rewards, costs=[0, spend])
+            fit(X, rewards, spends=[0, spend])

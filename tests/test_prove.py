@@ -92,11 +92,11 @@ def test_a_limit_leaves_the_proof_open() -> None:
 def test_policies_and_budgets(table: Any, budget: float | None) -> None:
     X, _, weights = table
     rewards = np.random.default_rng(4).normal(size=(150, 3)) + np.outer(X[:, 0] - 4, [0, 1, -1])
-    costs = None if budget is None else {0: 0.0, 1: 1.0, 2: 0.5}
-    model = PolicyTree(2, 0.01, budget=budget).fit(X, rewards, weights, costs=costs)
-    facts: dict[str, Any] = {"sample_weight": weights, "rewards": rewards, "costs": costs}
+    spends = None if budget is None else {0: 0.0, 1: 1.0, 2: 0.5}
+    model = PolicyTree(2, 0.01, budget=budget).fit(X, rewards, weights, spends=spends)
+    facts: dict[str, Any] = {"sample_weight": weights, "rewards": rewards, "spends": spends}
     assert prove(model.certificate_, model.tree_, X, **facts).is_proved
-    worse = PolicyTree(0, 0.01, budget=budget).fit(X, rewards, weights, costs=costs)
+    worse = PolicyTree(0, 0.01, budget=budget).fit(X, rewards, weights, spends=spends)
     own = {name: model.certificate_[name] for name in ("constraints", "digests", "sizes")}
     claim = dict(worse.certificate_) | own | {"budget": {**model.certificate_.get("budget", {}), "price": 0.3}}
     if budget is None:

@@ -70,17 +70,17 @@ def claim_labels(**settings: Any) -> Claim:
     )
 
 
-def claim_rewards(costs: Any = None, **settings: Any) -> Claim:
+def claim_rewards(spends: Any = None, **settings: Any) -> Claim:
     frame, _, weights = make_table()
     rng = np.random.default_rng(6)
     rewards = rng.normal(size=(len(frame), 3)) + np.outer(frame["size"] - 3, [0, 1, -1])
     arms = rng.integers(0, 3, len(frame))
     model = PolicyTree(2, 0.01, min_samples_arm=1, **settings)
-    model.fit(frame, rewards, weights, treatment=arms, **({} if costs is None else {"costs": costs}))
+    model.fit(frame, rewards, weights, treatment=arms, **({} if spends is None else {"spends": spends}))
     return Claim(
         json.loads(export_json(model)),
         lambda certificate, tree: certify.check(
-            certificate, tree, frame, sample_weight=weights, rewards=rewards, arms=arms, costs=costs
+            certificate, tree, frame, sample_weight=weights, rewards=rewards, arms=arms, spends=spends
         ),
     )
 

@@ -177,7 +177,7 @@ GUESSED_DEPTH: Fields = {
     "size": COUNT,
 }
 POLICY: Fields = {"value": NUMBER, "objective": NUMBER, "upper_bound": NUMBER, "gap": NUMBER}
-BUDGET: Fields = {"largest": AMOUNT.or_null, "spend": AMOUNT, "price": AMOUNT}
+BUDGET: Fields = {"largest": AMOUNT.or_null, "spend": AMOUNT, "price": AMOUNT, "spends": AMOUNTS.or_null}
 
 
 def find_flaws(document: Any) -> list[str]:
@@ -189,7 +189,9 @@ def find_flaws(document: Any) -> list[str]:
     if not (is_whole(version) and 1 <= version <= VERSION):
         return [f"version is {quote(version)}; this release reads versions 1 to {VERSION}"]
     required = {name: form for number in range(2, version + 1) for name, form in SINCE_VERSION[number].items()}
-    optional: dict[str, Any] = {"policy": POLICY, "budget": BUDGET, "class_weights": AMOUNTS.or_null}
+    # The first version did not state what each action spends.
+    budget = {name: form for name, form in BUDGET.items() if version > 1 or name != "spends"}
+    optional: dict[str, Any] = {"policy": POLICY, "budget": budget, "class_weights": AMOUNTS.or_null}
     guarantees = document.get("guarantees", {})
     flaws = _compare(document, {**FIELDS, **required}, {**optional, "guarantees": {}}, "")
     if isinstance(guarantees, Mapping):

@@ -98,6 +98,7 @@ def check(
     *,
     costs: Any = None,
     rewards: Any = None,
+    spends: Any = None,
     arms: Any = None,
     prove_bound: bool = False,
 ) -> Verdict:
@@ -105,14 +106,14 @@ def check(
 
     Nothing that the certificate states is believed: whatever the table decides is computed anew, and the verdict lists
     under `trusted` what is left. The table comes with labels `y`, with `costs` or, for a policy, with `rewards` (n × K,
-    in the tree's order of actions). With rewards, `costs` are what the actions spend of a budget, as `PolicyTree.fit`
-    took them (by name in a mapping, else in the tree's order). `prove_bound` looks at every tree as well: for tiny
-    tables only; `certree.prove` proves the bound of larger ones by a search of its own.
+    in the tree's order of actions). With a budget, `spends` are what the actions spend, as `PolicyTree.fit` took them
+    (by name in a mapping, else in the tree's order); None: what the certificate states. `prove_bound` looks at every
+    tree as well: for tiny tables only; `certree.prove` proves the bound of larger ones by a search of its own.
     """
     flaws = find_flaws(certificate)
     if flaws:
         return Verdict(tuple(flaws), math.nan, math.nan, False)
-    case = read_case(certificate, tree, X, y, sample_weight, costs=costs, rewards=rewards, arms=arms)
+    case = read_case(certificate, tree, X, y, sample_weight, costs=costs, rewards=rewards, spends=spends, arms=arms)
     if isinstance(case, str):
         return Verdict((case,), math.nan, math.nan, False)
     problem = case.problem
@@ -161,6 +162,8 @@ class Case:
     """float64, rows given × actions."""
     spends: Array | None
     """float64, rows of positive weight × actions: what each spends, times the weight."""
+    spends_by_action: list[float] | None = None
+    """What each action spends, where that is the same on all rows."""
 
     @property
     def budget(self) -> Mapping[str, Any] | None:
@@ -209,6 +212,7 @@ def read_case(
     *,
     costs: Any = None,
     rewards: Any = None,
+    spends: Any = None,
     arms: Any = None,
 ) -> Case | str:
     """The case of a certificate without flaws, or the sentence that says why no problem can be what it states.
@@ -223,16 +227,23 @@ def read_case(
     limits, thresholds = certificate["constraints"], certificate["thresholds"]
     weights = check_weights(sample_weight, table.n_rows)
     amounts: Array | None = None
-    spends: Array | None = None
+    spent: Array | None = None
+    by_action: list[float] | None = None
     codes: Array | None = None
+    if "budget" not in certificate and spends is not None:
+        raise ValueError("this model was fitted without a budget, so spends cannot be checked")
     if rewards is not None:
+        if costs is not None:
+            raise ValueError("rewards take the place of costs; what actions spend of a budget is called spends")
         amounts = np.asarray(rewards, dtype=np.float64)
         if "budget" in certificate:
-            spends = _read_spends(costs, tree, table.n_rows)
-        elif costs is not None:
-            raise ValueError("this policy was fitted without a budget, so there is nothing to check costs against")
+            stated = certificate["budget"].get("spends")
+            if stated is not None and len(stated) != len(tree.labels):
+                return f"budget.spends has {len(stated)} entries, but the tree {len(tree.labels)} labels"
+            spent = _read_spends(spends, stated, tree, table.n_rows)
+            by_action = spent[0].tolist() if (spent == spent[0]).all() else None
     elif "budget" in certificate:
-        raise ValueError("a certificate with a budget is checked against rewards, and the costs of actions: give both")
+        raise ValueError("a certificate with a budget is checked against rewards, and the spends of actions: give both")
     elif costs is None:
         if y is None:
             raise ValueError("a certificate is checked against labels, costs or rewards: give y or costs or rewards")
@@ -266,9 +277,9 @@ def read_case(
         problem = Problem.from_labels(features, codes, weights, **settings)
     else:
         problem = Problem.from_costs(features, costs, weights, **settings)
-    if spends is not None:
-        spends = np.ascontiguousarray(spends[weights > 0] * weights[weights > 0, None])
-    return Case(certificate, tree, problem, weights, amounts, spends)
+    if spent is not None:
+        spent = np.ascontiguousarray(spent[weights > 0] * weights[weights > 0, None])
+    return Case(certificate, tree, problem, weights, amounts, spent, by_action)
 
 
 def _read_labels(y: Any, tree: Tree) -> Array:
@@ -280,16 +291,18 @@ def _read_labels(y: Any, tree: Tree) -> Array:
     return np.array([index[value] for value in values], dtype=np.int32)
 
 
-def _read_spends(costs: Any, tree: Tree, n_rows: int) -> Array:
-    """n × K; without costs every action but the first spends 1."""
-    if costs is None:
-        costs = np.arange(len(tree.labels)) > 0
-    elif isinstance(costs, Mapping):
-        missing = [action for action in tree.labels if action not in costs]
+def _read_spends(spends: Any, stated: list[float] | None, tree: Tree, n_rows: int) -> Array:
+    """n × K; what the certificate states unless given."""
+    if spends is None:
+        if stated is None:
+            raise ValueError("the certificate does not state what each action spends of the budget: give spends")
+        spends = stated
+    elif isinstance(spends, Mapping):
+        missing = [action for action in tree.labels if action not in spends]
         if missing:
-            raise ValueError(f"costs has no entry for action {missing[0]!r}")
-        costs = [costs[action] for action in tree.labels]
-    return np.broadcast_to(np.asarray(costs, dtype=np.float64), (n_rows, len(tree.labels)))
+            raise ValueError(f"spends has no entry for action {missing[0]!r}")
+        spends = [spends[action] for action in tree.labels]
+    return np.broadcast_to(np.asarray(spends, dtype=np.float64), (n_rows, len(tree.labels)))
 
 
 # One question each: what does not hold, in sentences ----------------------------------------------------------------
@@ -547,6 +560,9 @@ def _check_budget(case: Case) -> list[str]:
     failures = []
     if not math.isclose(stated["spend"], spend, rel_tol=1e-12, abs_tol=1e-300):
         failures.append(f"spend is {stated['spend']!r} in the certificate, but {spend!r} on this table")
+    found = case.spends_by_action
+    if stated.get("spends", found) != found:
+        failures.append(f"spends is {stated['spends']!r} in the certificate, but {found!r} on this table")
     if not spend <= _largest_spend(case):
         failures.append(f"the policy spends {spend!r} a row, above budget {stated['largest']!r}")
     return failures

@@ -64,6 +64,7 @@ def prove(
     *,
     costs: Any = None,
     rewards: Any = None,
+    spends: Any = None,
     arms: Any = None,
     time_limit: float | None = 60.0,
     n_threads: int = 1,
@@ -76,7 +77,7 @@ def prove(
     case = (
         flaws[0]
         if flaws
-        else read_case(certificate, tree, X, y, sample_weight, costs=costs, rewards=rewards, arms=arms)
+        else read_case(certificate, tree, X, y, sample_weight, costs=costs, rewards=rewards, spends=spends, arms=arms)
     )
     if isinstance(case, str):
         raise ValueError(f"a certificate that does not hold cannot be proved: {case}")
@@ -103,7 +104,7 @@ def _prove_within(case: Case, limits: Limits) -> Proof:
     """At the price that the certificate names, which is right for any price; then among the trees that it leaves."""
     assert case.budget is not None
     assert case.spends is not None
-    spending, price = Spending(case.problem, case.spends), case.budget["price"]
+    spending, price = Spending(case.problem, case.spends, None), case.budget["price"]
     largest, stated = case.budget["largest"], case.certificate["lower_bound"]
     limit = spending.limit(math.inf if largest is None else largest)
     # What an optimum within a budget may leave open.

@@ -160,7 +160,7 @@ def check_certificate(case: Case, model: PolicyTree) -> None:
     arms = case.array("arms")
     verdict = certify.check(
         model.certificate_, model.tree_, case.X, sample_weight=case.array("weights"), rewards=case.array("rewards"),
-        costs=case.array("spends") if "budget" in case.settings else None, arms=arms,
+        spends=case.array("spends") if "budget" in case.settings else None, arms=arms,
         prove_bound=bool(case.extras.get("twice")),
     )  # fmt: skip
     expect(verdict.holds, f"the certificate does not hold: {verdict.failures}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
 from certree.cli.exits import LIMIT_STATUSES
 from certree.export import export_text
-from certree.tree import Tree
+from certree.tree import Tree, Value
 
 STATUS_WORDS = {
     "optimal": "no such tree has a lower objective",
@@ -26,12 +26,12 @@ POLICY_STATUS_WORDS = {
 def print_model(tree: Tree, certificate: Mapping[str, Any]) -> None:
     # Ten digits: thresholds lie halfway between values, and 8940.029999999999 is 8940.03 to everyone but a machine.
     print(export_text(tree, digits=10), end="\n\n")
-    for line in describe_certificate(certificate):
+    for line in describe_certificate(certificate, tree.labels):
         print(line)
 
 
-def describe_certificate(certificate: Mapping[str, Any]) -> list[str]:
-    """A certificate for people."""
+def describe_certificate(certificate: Mapping[str, Any], labels: Sequence[Value]) -> list[str]:
+    """A certificate for people; `labels` are those of its tree."""
     constraints, sizes = certificate["constraints"], certificate["sizes"]
     limits = [f"depth at most {constraints['max_depth']}"] if constraints["max_depth"] is not None else ["any depth"]
     if constraints["max_leaves"] is not None:
@@ -51,7 +51,7 @@ def describe_certificate(certificate: Mapping[str, Any]) -> list[str]:
         "status": status,
         "trees": ", ".join(limits),
         **(
-            describe_value(certificate, penalty, rounding)
+            describe_value(certificate, labels, penalty, rounding)
             if "policy" in certificate
             else {
                 "objective": f"{certificate['objective']:.10g} = loss {certificate['loss']:.10g} + {penalty}",
@@ -65,7 +65,9 @@ def describe_certificate(certificate: Mapping[str, Any]) -> list[str]:
     return ["certificate", *(line for name, text in entries.items() for line in describe_entry(name, text))]
 
 
-def describe_value(certificate: Mapping[str, Any], penalty: str, rounding: str) -> dict[str, str]:
+def describe_value(
+    certificate: Mapping[str, Any], actions: Sequence[Value], penalty: str, rounding: str
+) -> dict[str, str]:
     """What a policy is worth on the rows that it was fitted on, for people."""
     own, spent = certificate["policy"], certificate.get("budget")
     entries = {
@@ -74,7 +76,12 @@ def describe_value(certificate: Mapping[str, Any], penalty: str, rounding: str) 
     }
     if spent is not None:
         largest = "any" if spent["largest"] is None else f"at most {spent['largest']:g}"
-        entries["budget"] = f"spends {spent['spend']:.6g} a row, {largest}; price {spent['price']:.6g}"
+        entries["budget"] = f"spends {spent['spend']:.6g} per row, {largest}; price {spent['price']:.6g}"
+        entries["spends"] = (
+            "depends on the row"
+            if spent.get("spends") is None
+            else ", ".join(f"{action} {amount:g}" for action, amount in zip(actions, spent["spends"], strict=True))
+        )
     return entries
 
 

@@ -32,7 +32,7 @@ def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
     parser.add_argument("--treatment", metavar="COLUMN", help="the column with the action that each row got")
     parser.add_argument(
         "--spends", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
-        help="what each action spends of a budget (default 0 for the first, 1 for every other)",
+        help="what each action spends of a budget (default 0 for the control, 1 for every other)",
     )  # fmt: skip
 
 

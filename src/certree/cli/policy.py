@@ -53,7 +53,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"
     )
-    parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend")
+    parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend; needs --spends or --control")
+    parser.add_argument(
+        "--control", metavar="ACTION", help="the action that stands for treating nobody (default: an action called 0)"
+    )
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write policy and certificate to this JSON file")
     add_force(parser)
     log = parser.add_argument_group("a log of decisions")
@@ -67,7 +70,6 @@ def add_parser(commands: Any) -> None:
         "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
         help="what each action costs, in units of the outcome; taken off the rewards",
     )  # fmt: skip
-    log.add_argument("--control", metavar="ACTION", help="the action that stands for treating nobody (default: first)")
     log.add_argument(
         "--group", metavar="COLUMN", help="rates and values by the groups in this column, which is not decided by"
     )
@@ -131,7 +133,8 @@ def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argpa
         table.select(options.rewards),
         read_weights(table, options),
         treatment=None if options.treatment is None else read_labels(table, options, options.treatment),
-        costs=name_amounts("--spends", options.spends, options.rewards),
+        spends=name_amounts("--spends", options.spends, options.rewards),
+        control=read_control(options, options.rewards),
     )
     return "", None
 
@@ -161,12 +164,13 @@ def learn_from_log(
         outcome,
         **settings,
         repeats=options.repeats,
-        control=None if options.control is None else find_action("--control", options.control, actions),
+        control=read_control(options, actions),
+        spends=spends,
         group=None if options.group is None else find_column(table, options.group, options.data),
-        fit_params={} if spends is None else {"costs": spends},
     )
     scores = policy.doubly_robust(X, treatment, outcome, **settings)
-    model.fit(X, scores, treatment=treatment, costs=spends)
+    control = None if options.budget is None else read_control(options, actions)
+    model.fit(X, scores, treatment=treatment, spends=spends, control=control)
     print(scores.summary(), end="\n\n")
     header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
     columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
@@ -180,6 +184,10 @@ def try_to_evaluate(evaluate: Callable[[], policy.Evaluation]) -> policy.Evaluat
             return evaluate()
     except KeyboardInterrupt:
         return None
+
+
+def read_control(options: argparse.Namespace, actions: list[Any]) -> Any:
+    return None if options.control is None else find_action("--control", options.control, actions)
 
 
 def print_evaluation(found: policy.Evaluation) -> None:

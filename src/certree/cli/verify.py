@@ -173,5 +173,5 @@ def read_policy_facts(table: Table, tree: Tree, options: argparse.Namespace) -> 
     return {
         "rewards": np.column_stack(rewards),
         "arms": arms,
-        "costs": name_amounts("--spends", options.spends, tree.labels),
+        "spends": name_amounts("--spends", options.spends, tree.labels),
     }

@@ -1,6 +1,6 @@
 """The best policy within a budget, by a price on spending.
 
-    minimise   R(t)    over trees t with   spend(t) = (1/Z) · Σ_i w_i · costs[i, t(x_i)] <= budget,
+    minimise   R(t)    over trees t with   spend(t) = (1/Z) · Σ_i w_i · spends[i, t(x_i)] <= budget,
 
 where R is what a policy falls short of the best action of every row, plus λ a leaf. For a price μ >= 0 the engine finds
 the least of R(t) + μ · spend(t) over all trees, and for every tree within the budget
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from certree.policy.front import Plan, grow, use_tree
 from certree.policy.gap import close_gap
-from certree.policy.log import read_costs
+from certree.policy.log import find_control, read_costs
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, weigh_amounts
 from certree.solution import Solution, make_certificate, true_lower
 from certree.solver import PACKAGE_VERSION, Limits, search
@@ -40,24 +41,44 @@ LEAST_SPEND, LARGEST_SPEND = 1e-150, 1e150
 """What an action may spend besides nothing: prices are rewards divided by spends, and must be numbers too."""
 
 
-def read_spending(costs: Any, n_rows: int, actions: tuple[Value, ...]) -> Array:
-    """n × K: what each action spends on each row. None: nothing on the first action, 1 on every other."""
-    if costs is None:
-        costs = [0.0] + [1.0] * (len(actions) - 1)
-    amounts = read_costs(costs, n_rows, actions)
+def read_spends(
+    spends: Any, control: Any, n_rows: int, actions: tuple[Value, ...], stated: Value | None = None
+) -> Array:
+    """n × K: what each action spends on each row. Without `spends`, nothing on the control and 1 on every other action;
+    the control is named, or `stated` by an order of the actions, or called 0, False or None."""
+    nobody = find_control(control, actions, stated)
+    if spends is None:
+        if nobody is None:
+            raise ValueError(
+                f"a budget needs to know what each action spends, and none of {', '.join(map(repr, actions))} is known "
+                "to spend nothing: give spends=, one amount per action, or control=, the action that stands for "
+                "treating nobody (every other action then spends 1)"
+            )
+        spends = np.arange(len(actions)) != nobody
+    amounts = read_costs(spends, n_rows, actions, "spends")
     if (amounts < 0).any():
         row, action = np.argwhere(amounts < 0)[0]
-        where = name_row(row, costs if np.ndim(costs) == 2 else None)
-        raise ValueError(f"costs must not be negative: {where}, action {actions[action]!r} has {amounts[row, action]}")
+        where = name_row(row, spends if np.ndim(spends) == 2 else None)
+        raise ValueError(f"spends must not be negative: {where}, action {actions[action]!r} has {amounts[row, action]}")
     is_extreme = (amounts > 0) & ~((amounts >= LEAST_SPEND) & (amounts <= LARGEST_SPEND))
     if is_extreme.any():
         row, action = np.argwhere(is_extreme)[0]
-        where = name_row(row, costs if np.ndim(costs) == 2 else None)
+        where = name_row(row, spends if np.ndim(spends) == 2 else None)
         raise ValueError(
-            f"costs must be 0 or between {LEAST_SPEND:g} and {LARGEST_SPEND:g}: {where}, action {actions[action]!r} "
-            f"has {amounts[row, action]}. Choose another unit for costs and budget"
+            f"spends must be 0 or between {LEAST_SPEND:g} and {LARGEST_SPEND:g}: {where}, action {actions[action]!r} "
+            f"has {amounts[row, action]}. Choose another unit for spends and budget"
         )
     return amounts
+
+
+def rename_costs(spends: Any, costs: Any) -> Any:
+    """`spends`, by its former name where it is given so."""
+    if costs is None:
+        return spends
+    if spends is not None:
+        raise ValueError("give spends, not costs as well: costs is the former name of spends")
+    warnings.warn("costs, what actions spend of a budget, is called spends now", FutureWarning, stacklevel=3)
+    return costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +121,16 @@ class Spending:
     """From rewards; without a price."""
     amounts: Array
     """float64, rows of positive weight × K: what each action spends, times the weight."""
+    by_action: tuple[float, ...] | None
+    """What each action spends, where that is the same on all rows."""
 
     @classmethod
-    def make(cls, problem: Problem, costs: Array, weights: Array) -> Spending:
-        """`costs` and `weights` are those of all rows, the ones of weight zero included."""
+    def make(cls, problem: Problem, spends: Array, weights: Array) -> Spending:
+        """`spends` and `weights` are those of all rows, the ones of weight zero included."""
         # The sums of the last search are floats; a weight per leaf is counted in whole numbers, or not at all.
         assert problem.min_weight_leaf == 0, "a policy has no minimum of weight"
-        return cls(problem, np.ascontiguousarray(weigh_amounts("costs", costs, weights)[weights > 0]))
+        by_action = tuple(spends[0].tolist()) if (spends == spends[0]).all() else None
+        return cls(problem, np.ascontiguousarray(weigh_amounts("spends", spends, weights)[weights > 0]), by_action)
 
     @property
     def scale(self) -> float:
@@ -222,8 +246,9 @@ class Clock:
 def solve_within(spending: Spending, budget: float, limits: Limits | None = None, *, verbose: int = 0) -> Solution:
     """The certified best tree that spends at most `budget` a row, or the best one found and how far it may be off.
 
-    `lower` is what no tree within the budget is below. The certificate states budget, spend and price: that of the
-    best bound, so what a further unit of mean spend is worth at the margin. Status "approximate" is a gap that the
+    `lower` is what no tree within the budget is below. The certificate states budget, spend, what each action spends
+    (null where that depends on the row) and the price: that of the best bound, so what a further unit of mean spend is
+    worth at the margin. Status "approximate" is a gap that the
     search of the trees within it did not close, or that rounding leaves open.
     """
     limits = limits or Limits()
@@ -259,6 +284,7 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
         "largest": budget if math.isfinite(budget) else None,
         "spend": best.spend,
         "price": search.price,
+        "spends": None if spending.by_action is None else list(spending.by_action),
     }
     return Solution(best.tree, best.loss, best.objective, lower, status, rounding, statistics, certificate)
 

@@ -18,7 +18,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from certree.features import make_features
-from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spending
+from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spends, rename_costs
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
 from certree.reading import read_text_columns, warn_about
@@ -101,8 +101,10 @@ def budget_curve(
     rewards: Any,
     sample_weight: Any = None,
     treatment: Any = None,
-    costs: Any = None,
+    spends: Any = None,
     *,
+    control: Any = None,
+    costs: Any = None,
     max_depth: int | None = 2,
     regularization: float = 0.0,
     max_leaves: int | None = None,
@@ -114,11 +116,13 @@ def budget_curve(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> BudgetCurve:
-    """Every policy tree that is best at some price of spending. Parameters: `PolicyTree` and its `fit`.
+    """Every policy tree that is best at some price of spending. Parameters: `PolicyTree` and its `fit`. Deprecated:
+    `costs`, the former name of `spends`.
 
     The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
     and the curve then holds the corners found so far.
     """
+    spends = rename_costs(spends, costs)
     table = read_table(X)
     warn_about(read_text_columns(table))
     amounts, actions = read_rewards(rewards, table.n_rows)
@@ -135,7 +139,8 @@ def budget_curve(
         arms=read_arms(treatment, actions, weights, min_samples_arm),
         min_samples_arm=min_samples_arm,
     )
-    spending = Spending.make(problem, read_spending(costs, table.n_rows, actions), weights)
+    amount = read_spends(spends, control, table.n_rows, actions, getattr(rewards, "control", None))
+    spending = Spending.make(problem, amount, weights)
     total = math.fsum(weights.tolist())
     ceiling, size = (
         math.fsum((largest * weights).tolist()) / total

@@ -14,7 +14,7 @@ with policies that were learned without two folds; docs/policies.md has the proo
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, combinations_with_replacement
 from statistics import NormalDist
@@ -26,16 +26,19 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
+from certree.policy.budget import read_spends
 from certree.policy.log import (
     Log,
     check_between,
     check_count,
     check_shape,
     find_action,
+    find_control,
     is_present,
     read_log,
 )
 from certree.policy.scores import Nuisances, Scores, combine, make_scores, split_rows
+from certree.problem import TOLERANCE
 from certree.reading import ReadingWarning
 from certree.solver import SearchInterrupted, warn_interrupted
 from certree.table import read_table
@@ -99,6 +102,27 @@ class GroupRow:
     """Over the control action, paired."""
 
 
+@dataclass(frozen=True)
+class Baseline:
+    """What a budget allows without a policy: an action for as many rows as it pays for, drawn by lot, and the base
+    action for the others."""
+
+    action: Value
+    base: Value
+    share: float
+    """Of the rows, those that get the action; 1 where the budget pays for everyone."""
+    value: Estimate
+    gain: Estimate
+    """Of the policy over it, paired."""
+
+    def describe(self, *, is_nobody: bool) -> str:
+        """What it does, in words; `is_nobody`: its base is known to stand for treating nobody."""
+        nobody = " (treating nobody)" * is_nobody
+        if self.share == 1:
+            return f"giving everyone {self.action!r}{nobody * (self.action == self.base)}"
+        return f"giving {self.action!r} to {100 * self.share:.3g}% at random and {self.base!r}{nobody} to the others"
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """What `evaluate` found."""
@@ -126,6 +150,14 @@ class Evaluation:
     repeats: int
     policies: tuple[Any, ...] = field(repr=False)
     """The policies of the first repeat, one a fold; a rule that was not learned, alone."""
+    budget: float | None = None
+    """The largest mean spend, of a policy that has one."""
+    spend: float | None = None
+    """With a budget: the mean spend of the policy on the rows unseen in learning."""
+    fixed_spends: dict[Value, float] = field(default_factory=dict)
+    """With a budget: the mean spend of giving everyone the same action."""
+    baselines: tuple[Baseline, ...] = ()
+    """With a budget: what it allows without a policy, one for each action. Empty where no single action keeps it."""
 
     @property
     def gain(self) -> Estimate:
@@ -139,25 +171,51 @@ class Evaluation:
 
     @property
     def has_gain(self) -> bool:
-        """Whether the policy is shown to beat every single action: each interval of a gain lies above 0.
+        """Whether the policy is shown to beat every single action, with a budget as far as that pays for it: each
+        interval of a gain lies above 0.
 
         All must, so no correction for looking at several is due: where one action is as good as the policy, the
         chance of all intervals lying above 0 is at most that of its own.
         """
-        return all(gain.low > 0 for gain in self.gains.values())
+        gains = [baseline.gain for baseline in self.baselines] or self.gains.values()
+        return all(gain.low > 0 for gain in gains)
 
     def statement(self) -> str:
-        """Whether there is a gain, in plain words."""
-        best, sure = self.best_fixed, f"{100 * self.level:g}%"
+        """Whether there is a gain, in plain words: over what the budget allows, where there is one."""
+        sure = f"{100 * self.level:g}%"
+        if self.baselines:
+            return self._state_within_budget(sure)
+        best = self.best_fixed
+        alone = "" if self.budget is None else " No single action for everyone keeps the budget."
         if self.has_gain:
             return (
                 f"The policy gains {self.gains[best]} over giving everyone {best!r}, the best single action "
-                f"({sure} interval)."
+                f"({sure} interval).{alone}"
             )
         unbeaten = [action for action, gain in self.gains.items() if not gain.low > 0]
         names = " or ".join(f"{action!r}{' (treating nobody)' * self._is_nobody(action)}" for action in unbeaten)
         amounts = " and ".join(str(self.gains[action]) for action in unbeaten)
-        return f"No gain over giving everyone {names} can be shown: the policy gains {amounts} ({sure} interval)."
+        return (
+            f"No gain over giving everyone {names} can be shown: the policy gains {amounts} ({sure} interval).{alone}"
+        )
+
+    def _state_within_budget(self, sure: str) -> str:
+        best = max(self.baselines, key=lambda baseline: baseline.value.value)
+        if self.has_gain:
+            return (
+                f"The policy gains {best.gain} over {self._describe(best)}, the best that the budget of "
+                f"{self.budget:g} allows without a policy ({sure} interval)."
+            )
+        unbeaten = [baseline for baseline in self.baselines if not baseline.gain.low > 0]
+        names = " or ".join(map(self._describe, unbeaten))
+        amounts = " and ".join(str(baseline.gain) for baseline in unbeaten)
+        return (
+            f"Within the budget of {self.budget:g} no gain over {names} can be shown: the policy gains {amounts} "
+            f"({sure} interval)."
+        )
+
+    def _describe(self, baseline: Baseline) -> str:
+        return baseline.describe(is_nobody=self._is_nobody(baseline.base))
 
     def _is_nobody(self, action: Value) -> bool:
         return self.is_control_nobody and action == self.control
@@ -170,13 +228,26 @@ class Evaluation:
             f"Mean reward of the policy: {self.value}, on {self.n_rows:,} rows unseen in learning ({splits}).",
             *(
                 f"Everyone {action!r}: {fixed}; the policy gains {self.gains[action]}"
-                f"{' over treating nobody' * self._is_nobody(action)}."
+                f"{' over treating nobody' * self._is_nobody(action)}{self._say_spend(action)}."
                 for action, fixed in self.fixed.items()
             ),
-            f"The policy gains {self.gain_over_random} over an action at random.",
+            *(
+                f"{_capitalize(self._describe(baseline))}: {baseline.value}; the policy gains {baseline.gain}."
+                for baseline in self.baselines
+                if baseline.share < 1
+            ),
+            *([f"The policy gains {self.gain_over_random} over an action at random."] if self.budget is None else []),
             "It gives " + ", ".join(f"{action!r} to {100 * rate:.1f}%" for action, rate in self.rates.items()) + ".",
         ]
+        if self.budget is not None:
+            lines.append(f"It spends {self.spend:.4g} per row on these rows, of a budget of {self.budget:g}.")
         return "\n".join(lines)
+
+    def _say_spend(self, action: Value) -> str:
+        if self.budget is None:
+            return ""
+        is_above = not self.fixed_spends[action] <= self.budget * (1 + TOLERANCE)
+        return f"; spends {self.fixed_spends[action]:.4g} per row{', which breaks the budget' * is_above}"
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Value and gains as plain rows, for a frame or a CSV file."""
@@ -184,6 +255,9 @@ class Evaluation:
         estimates += [("value of fixed action", str(action), fixed) for action, fixed in self.fixed.items()]
         estimates += [("gain over fixed action", str(action), gain) for action, gain in self.gains.items()]
         estimates.append(("gain over random", "", self.gain_over_random))
+        for baseline in self.baselines:
+            estimates.append(("value of action within the budget", str(baseline.action), baseline.value))
+            estimates.append(("gain over action within the budget", str(baseline.action), baseline.gain))
         return [
             {"figure": figure, "action": action, "value": e.value, "error": e.error, "low": e.low, "high": e.high}
             for figure, action, e in estimates
@@ -196,6 +270,10 @@ class Evaluation:
     def group_rows(self) -> list[dict[str, Any]]:
         """The table of groups as plain rows."""
         return [_flatten(group) for group in self.groups]
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _flatten(row: LeafRow | GroupRow) -> dict[str, Any]:
@@ -230,6 +308,7 @@ def evaluate(
     costs: Any = None,
     actions: Sequence[Any] | None = None,
     control: Any = None,
+    spends: Any = None,
     group: Any = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Evaluation:
@@ -254,13 +333,16 @@ def evaluate(
     level : float, default=0.95
         Of the intervals.
     control : action, default=None
-        The action that stands for treating nobody. None: the first, which is called so only where it is 0 or False or
-        `actions` says what comes first: the first word of the alphabet means nothing.
+        The action that stands for treating nobody. None: the first of `actions`, or an action 0 or False. Where nothing
+        says which it is, gains are still over the first, but it is not called nobody: the first word of the alphabet
+        means nothing.
+    spends : as in `PolicyTree.fit`, default=None
+        What actions spend, for a policy with a `budget`: it is learned with them, and compared with what the budget
+        allows without a policy, which is each action for as many rows as it pays for, drawn by lot.
     group : array of n values, default=None
         A sensitive group of each row, for rates and values by group.
     fit_params : mapping, default=None
-        Passed on to every fit of the policy, such as the `costs` of a budget; what has n rows is cut to the rows at
-        hand.
+        Passed on to every fit of the policy; what has n rows is cut to the rows at hand.
 
     Ctrl-C ends the whole evaluation. It then rests on the repeats that were finished; where there is none, it raises
     KeyboardInterrupt, because some folds alone are no honest answer.
@@ -270,13 +352,15 @@ def evaluate(
     _check_policy(policy)
     log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
     nuisances = Nuisances(outcome_model, propensity_model, clip)
-    base = 0 if control is None else find_action(control, log.actions, "control is")
+    nobody = find_control(control, log.actions, log.control)
+    base = 0 if nobody is None else nobody
+    fit_params, budget, spent = _read_budget(policy, fit_params or {}, spends, control, log)
     group_codes, group_names = (None, ()) if group is None else _read_group(group, log.n_rows)
     seeds = check_random_state(random_state).randint(LARGEST_SEED, size=repeats).tolist()
     trials: list[_Trial] = []
     try:
         for seed in seeds:
-            trials.append(_judge_once(policy, log, nuisances, folds, seed, fit_params or {}))
+            trials.append(_judge_once(policy, log, nuisances, folds, seed, fit_params))
     except KeyboardInterrupt:
         if not trials:
             raise
@@ -289,13 +373,14 @@ def evaluate(
         return _estimate(terms, level, dependence)
 
     rewards = {name: [trial.rewards[:, k] for trial in trials] for k, name in enumerate(log.actions)}
+    within = {} if budget is None else _compare_within(budget, spent, base, rewards, trials, level, gain_over)
     return Evaluation(
         value=_estimate([trial.own for trial in trials], level, dependence),
         fixed={name: _estimate(columns, level) for name, columns in rewards.items()},
         gains={name: gain_over(columns) for name, columns in rewards.items()},
         gain_over_random=gain_over([trial.rewards.mean(axis=1) for trial in trials]),
         control=log.actions[base],
-        is_control_nobody=control is not None or actions is not None or log.actions[base] == 0,
+        is_control_nobody=nobody is not None,
         rates=_rates(np.concatenate([trial.action for trial in trials]), log.actions),
         leaves=_list_leaves(log, first, base, level),
         groups=() if group_codes is None else _list_groups(log, first, base, level, group_codes, group_names),
@@ -304,7 +389,58 @@ def evaluate(
         folds=first.n_folds,
         repeats=len(trials),
         policies=first.policies,
+        budget=budget,
+        **within,
     )
+
+
+def _read_budget(
+    policy: Any, fit_params: Mapping[str, Any], spends: Any, control: Any, log: Log
+) -> tuple[dict[str, Any], float | None, Array]:
+    """What the fits of the policy are given, its budget (None: none, or no limit) and what actions spend, n × K."""
+    budget = getattr(policy, "budget", None)
+    given = dict(fit_params)
+    if spends is not None:
+        if "spends" in given:
+            raise ValueError("give spends itself or as one of fit_params, not both")
+        given["spends"] = spends
+    if budget is None:
+        return given, None, np.zeros((log.n_rows, log.n_actions))
+    if given.get("spends") is None and given.get("control") is None and has_fit_parameter(policy, "control"):
+        # The scores of a fold know the control where `actions` names it; what was named here they do not know.
+        given |= {} if control is None else {"control": control}
+    amounts = read_spends(given.get("spends"), given.get("control", control), log.n_rows, log.actions, log.control)
+    return given, float(budget) if np.isfinite(budget) else None, amounts
+
+
+def _compare_within(
+    budget: float,
+    spent: Array,
+    control: int,
+    rewards: Mapping[Value, list[Array]],
+    trials: list[_Trial],
+    level: float,
+    gain_over: Callable[[list[Array]], Estimate],
+) -> dict[str, Any]:
+    """What the policy spends, and what it gains over what the budget allows without it."""
+    means, limit = spent.mean(axis=0), budget * (1 + TOLERANCE)
+    # The control is the base where the budget pays for it, else the action that spends least.
+    base = control if means[control] <= limit else int(np.argmin(means))
+    actions, everyone = tuple(rewards), np.arange(len(spent))
+    baselines = []
+    for place, action in enumerate(actions) if means[base] <= limit else ():
+        share = 1.0 if means[place] <= limit else float((budget - means[base]) / (means[place] - means[base]))
+        columns = [
+            share * own + (1 - share) * others
+            for own, others in zip(rewards[action], rewards[actions[base]], strict=True)
+        ]
+        baselines.append(Baseline(action, actions[base], share, _estimate(columns, level), gain_over(columns)))
+    return {
+        "spend": float(np.median([spent[everyone, trial.action].mean() for trial in trials])),
+        "fixed_spends": dict(zip(actions, means.tolist(), strict=True)),
+        # An action that the budget pays for nobody is the base, which is there already.
+        "baselines": tuple(found for found in baselines if found.share > 0),
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,8 @@ class Log:
     """float64, n × K, in the units of the outcome."""
     propensity: Array | None
     """float64, n × K, where the chance of every action is known."""
+    control: Value | None = None
+    """The action that stands for treating nobody: the first one, where the actions were given in order."""
 
     @property
     def n_rows(self) -> int:
@@ -96,6 +98,7 @@ def read_log(
         outcome=values if maximize else -values,
         costs=read_costs(costs, table.n_rows, names),
         propensity=None if propensity is None else _read_propensity(propensity, table.n_rows, names),
+        control=None if actions is None else names[0],
     )
 
 
@@ -188,6 +191,18 @@ def find_action(value: Any, actions: tuple[Value, ...], who: str) -> int:
     return actions.index(plain_value(value))
 
 
+def find_control(control: Any, actions: tuple[Value, ...], stated: Value | None = None) -> int | None:
+    """The place of the action that stands for treating nobody: the one named, or `stated` by an order of the actions,
+    or 0, False or None. None where nothing says which it is: the first word of the alphabet means nothing."""
+    if control is not None:
+        return find_action(control, actions, "control is")
+    if stated is not None:
+        return actions.index(stated)
+    # A column that is called None is read as the word.
+    is_nothing = [action == "None" if isinstance(action, str) else action == 0 for action in actions]
+    return is_nothing.index(True) if any(is_nothing) else None
+
+
 def check_count(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, not {value!r}")
@@ -251,22 +266,22 @@ def _read_outcome(outcome: Any, n_rows: int) -> Array:
     return values
 
 
-def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...]) -> Array:
+def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...], what: str = "costs") -> Array:
     """n × K finite numbers: one an action (a sequence, or by name), or one a row and action; None is all zero."""
     shape = (n_rows, len(names))
     if costs is None:
         return np.zeros(shape)
-    amounts = read_numbers("costs", _in_order("costs", costs, names), names)
+    amounts = read_numbers(what, _in_order(what, costs, names), names)
     if amounts.shape not in (shape, (len(names),)):
         raise ValueError(
-            f"costs must be one number an action ({len(names)}) or n × K {shape}, not of shape {amounts.shape}"
+            f"{what} must be one number per action ({len(names)}) or n × K {shape}, not of shape {amounts.shape}"
         )
     is_by_row = amounts.shape == shape
     amounts = np.broadcast_to(amounts, shape)
     if not np.isfinite(amounts).all():
         row, action = np.argwhere(~np.isfinite(amounts))[0]
         where = name_row(row, costs if is_by_row else None)
-        raise ValueError(f"costs must be finite: {where}, action {names[action]!r} has {amounts[row, action]}")
+        raise ValueError(f"{what} must be finite: {where}, action {names[action]!r} has {amounts[row, action]}")
     return amounts
 
 

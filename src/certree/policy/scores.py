@@ -90,6 +90,8 @@ class Scores:
     """One an action; empty where no propensities are used."""
     fit: tuple[ActionFit, ...]
     """One an action; empty without an outcome model."""
+    control: Value | None = None
+    """The action that stands for treating nobody: the first one, where the actions were given in order."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.rewards, dtype=dtype) if copy or dtype is not None else self.rewards
@@ -378,6 +380,7 @@ def make_scores(
     rewards = combine(log, method, expected, propensity)
     rewards.flags.writeable = False
     return Scores(
+        control=log.control,
         rewards=rewards,
         actions=log.actions,
         method=method,

@@ -23,12 +23,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from certree.estimators import TreeEstimator
 from certree.features import make_features
-from certree.policy.budget import Spending, read_spending, solve_within
+from certree.policy.budget import Spending, read_spends, rename_costs, solve_within
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
 from certree.solver import Limits, bin_numeric, search, warn_interrupted
-from certree.tree import Tree
+from certree.tree import Tree, Value
 
 Array = NDArray[Any]
 
@@ -52,8 +52,9 @@ class PolicyTree(TreeEstimator):
         Rows of every action's arm that every leaf must hold; `fit` then needs `treatment`. A lone leaf is always
         allowed.
     budget : float or None, default=None
-        The largest mean spend a row. `fit` takes what each action spends; without that, every action but the first
-        spends 1, and the budget is the largest share of rows that get any other action than the first. See Notes.
+        The largest mean spend per row. `fit` takes what each action spends; without that it must know the control,
+        which spends nothing while every other action spends 1: the budget is then the largest share of rows that get
+        any other action than the control. See Notes.
     thresholds : "all" or int, default="all"
         All thresholds of a numeric column, or at most so many, weighted quantiles.
     time_limit : float or None, default=None
@@ -89,6 +90,8 @@ class PolicyTree(TreeEstimator):
         "approximate" where a budget leaves a gap that no limit of yours is the reason of.
     spend_ : float
         With a budget: the mean spend of the policy on the rows it was fitted on.
+    spends_ : dict or None
+        With a budget: what each action was taken to spend; None where that depends on the row.
     price_ : float
         With a budget: what one more unit of mean spend would add to the objective, at the margin; 0 where the budget
         does not bind.
@@ -103,9 +106,9 @@ class PolicyTree(TreeEstimator):
     Of actions that are equally good in a leaf the first is taken: put the cheapest first. Missing values and new
     categories go where `SparseTreeClassifier` sends them. Rows of weight zero count for nothing.
 
-    Two different things are called cost. What the `costs` of `certree.policy.doubly_robust` (and its kin) name is taken
-    off the rewards: it is in their units, and a policy pays it when it is worth it. What the `costs` of `fit` name is
-    spent against the budget: in units of its own, limited and not traded. Nothing is taken off the rewards here.
+    Costs and spends are different things. The `costs` of `certree.policy.doubly_robust` (and its kin) are taken off the
+    rewards: they are in units of the rewards, and a policy pays them when they are worth it. The `spends` of `fit` are
+    spent against the budget: in units of their own, limited and not traded. Nothing is taken off the rewards here.
 
     With a budget the tree is the best one that keeps it on the rows at hand; elsewhere the policy spends what it does.
     The best tree within a budget is searched by a price on spending, then among all trees that the price leaves in
@@ -167,9 +170,11 @@ class PolicyTree(TreeEstimator):
         y: Any = None,
         sample_weight: Any = None,
         treatment: Any = None,
-        costs: Any = None,
+        spends: Any = None,
         *,
+        control: Any = None,
         rewards: Any = None,
+        costs: Any = None,
     ) -> PolicyTree:
         """Find the optimal policy: fit(X, rewards).
 
@@ -184,9 +189,14 @@ class PolicyTree(TreeEstimator):
         sample_weight : array of n weights, default=None
         treatment : array of n actions, default=None
             The arm of each row, for `min_samples_arm`.
-        costs : one number an action, mapping by action, or n × K numbers, default=None
-            What an action spends of the budget (on everyone, or on this row); not negative. None: 0 for the first
-            action, 1 for every other.
+        spends : one number per action, mapping by action, or n × K numbers, default=None
+            What an action spends of the budget (on everyone, or on this row); not negative. None: 0 for the control, 1
+            for every other action.
+        control : action, default=None
+            The action that stands for treating nobody. None: the first of the `actions` that scores were made with,
+            else an action 0, False or None. The order of a frame's columns says nothing.
+        costs :
+            Deprecated: the former name of `spends`.
         """
         started = time.perf_counter()
         if y is not None and rewards is not None:
@@ -194,10 +204,11 @@ class PolicyTree(TreeEstimator):
         rewards = y if rewards is None else rewards
         if rewards is None:
             raise ValueError("PolicyTree requires y to be passed, but the target y is None: give the rewards.")
-        if costs is not None and self.budget is None:
+        spends = rename_costs(spends, costs)
+        if self.budget is None and not (spends is None and control is None):
             raise ValueError(
-                "costs are spent against a budget, and there is none: set budget (inf for no limit), or take the costs "
-                "off the rewards"
+                "spends and control are about a budget, and there is none: set budget (inf for no limit), or take what "
+                "actions cost off the rewards"
             )
         table = self._read(X, reset=True)
         amounts, actions = read_rewards(rewards, table.n_rows)
@@ -221,7 +232,8 @@ class PolicyTree(TreeEstimator):
         if self.budget is None:
             solution = search(problem, limits, verbose=self.verbose)
         else:
-            spending = Spending.make(problem, read_spending(costs, table.n_rows, actions), weights)
+            amount = read_spends(spends, control, table.n_rows, actions, getattr(rewards, "control", None))
+            spending = Spending.make(problem, amount, weights)
             solution = solve_within(spending, self.budget, limits, verbose=self.verbose)
 
         self.actions_ = np.array(actions)
@@ -256,6 +268,14 @@ class PolicyTree(TreeEstimator):
                 f"{self.upper_bound_:.6g}"
             )
         return self
+
+    @property
+    def spends_(self) -> dict[Value, float] | None:
+        """What each action was taken to spend of the budget; None where that depends on the row."""
+        if "budget" not in self.certificate_:
+            raise AttributeError("this policy was fitted without a budget, so its actions spend nothing")
+        spends = self.certificate_["budget"].get("spends")
+        return None if spends is None else dict(zip(self.tree_.labels, spends, strict=True))
 
     def predict(self, X: Any) -> Array:
         """The action for each row."""
