@@ -180,8 +180,10 @@ class Spending:
         own, spent = (np.take_along_axis(amounts, cheapest, axis=1) for amounts in (costs, self.amounts))
         excess = np.maximum(costs - own + price * (self.amounts - spent), 0.0)
         floor = (math.fsum(own.ravel().tolist()) + price * math.fsum(spent.ravel().tolist())) / problem.normaliser
-        room = max(2 * (known - floor) * problem.normaliser, excess[excess > 0].min(initial=math.inf))
-        problem = replace(problem, costs=np.minimum(excess, room), best_rewards=None)
+        # Where the known tree has the cheapest action everywhere, what is left is rounding.
+        room = 2 * max(known - floor, 0.0) + 16 * EPSILON * (known + floor)
+        costs = np.minimum(excess, room * problem.normaliser) if room > 0 else excess
+        problem = replace(problem, costs=costs, best_rewards=None)
         found = search(problem, limits, verbose=verbose, switched_off=switched_off)
         # Differences of amounts are rounded in proportion to the amounts, which for a tree below `known` add up to it.
         rounded = 8 * EPSILON * (max(known, found.upper) + floor)

@@ -20,7 +20,7 @@ from joblib import effective_n_jobs
 from certree.features import make_features
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spends, rename_costs
 from certree.policy.log import read_arms, read_rewards
-from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
+from certree.problem import TOLERANCE, Problem, check_weights
 from certree.reading import read_text_columns, warn_about
 from certree.solver import Limits, bin_numeric, warn_interrupted
 from certree.table import read_table
@@ -52,8 +52,7 @@ class BudgetCurve(Sequence[BudgetPoint]):
 
     points: tuple[BudgetPoint, ...]
     is_complete: bool
-    """Whether all searches, and the walk itself, were carried to their end, so that no corner can be missing but such
-    as lie above the curve by no more than rounding, and whether rounding is negligible."""
+    """Whether all searches were carried to their end, so that no corner can be missing but such as rounding hides."""
     bounds: tuple[tuple[float, float], ...]
     """Prices, and what no tree has a greater objective than, its spend at that price taken off, rounding and all."""
 
@@ -194,7 +193,6 @@ class _Walk:
 
     def _walk(self) -> None:
         frugal = self._find_frugal()
-        negligible = NEGLIGIBLE * self.spending.problem.scale(frugal.objective)
         lavish, _ = self._solve(0.0, frugal)
         pairs = [(frugal, lavish)]
         while pairs:
@@ -206,7 +204,6 @@ class _Walk:
                 self.is_complete = False
                 continue
             middle, rounding = self._solve(price, frugal, lavish)
-            self.is_complete &= rounding <= negligible
             if is_below(middle, price, frugal, rounding):
                 pairs += [(frugal, middle), (middle, lavish)]
 

@@ -115,9 +115,9 @@ class _Search:
             return np.stack([np.bincount(groups, column, minlength=n_groups) for column in columns.T], axis=1)
 
         def cut(amounts: Array, most: float) -> Array:
-            """What is above `most`, and at least the smallest amount there is, stays above it."""
-            least = float(amounts[amounts > 0].min(initial=math.inf))
-            return np.asarray(np.minimum(amounts, 2 * max(most, least)))
+            """What is above `most` stays above it."""
+            least = float(amounts[amounts > 0].min(initial=1.0))
+            return np.asarray(np.minimum(amounts, 2 * most if most > 0 else least))
 
         def worst_error(amounts: Array) -> float:
             """What rounding may do to the sums of a tree's leaves."""
