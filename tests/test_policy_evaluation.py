@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from certree import PolicyTree, SparseTreeClassifier, policy
 from certree.datasets import make_policy
+from certree.policy import evaluation
 from certree.policy.evaluation import LARGEST_SEED, _estimate
 
 QUICK = {"outcome_model": LinearRegression(), "random_state": 0}
@@ -534,3 +536,31 @@ def test_what_is_no_policy(log: Any) -> None:
         evaluate(log, PolicyTree)
     with pytest.raises(TypeError, match=r"policy is a classifier .SparseTreeClassifier.*`predict`"):
         evaluate(log, SparseTreeClassifier())
+
+
+# What the dependence between folds is counted as ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("harm", "share_counted"), [(0.0, 1.0), (1.0, 0.118)])
+def test_harmful_changes_are_counted_too_low(harm: float, share_counted: float) -> None:
+    """The example of docs/policies.md: two folds, and a switch to an action that is truly worse by `harm` errors.
+
+    Each fold is one row, its mean. Without an effect the covariance is counted in full on average; where folds teach
+    each other a harmful change it is not, which is what is stated there.
+    """
+    normal = statistics.NormalDist()
+    noise = np.random.default_rng(0).normal(size=(40_000, 2))
+    seen = noise - harm
+    is_learned = seen[:, ::-1] > 0  # by the policy that a fold judges, from the other fold
+    true_covariance = np.prod(noise * is_learned, axis=1).mean()
+    assert true_covariance == pytest.approx(normal.pdf(harm) ** 2, abs=0.005)
+    counted = []
+    for one, other in seen * is_learned:
+        shift = np.array([[0.0, one], [other, 0.0]])
+        trial = evaluation._Trial(
+            np.zeros((2, 2)), np.zeros(2, int), shift, np.arange(2), np.empty(2, object), (), 2
+        )  # fmt: skip
+        counted.append(2 * evaluation._covariance(trial, slice(None)))
+    expected = (normal.pdf(harm) - harm * normal.cdf(-harm)) ** 2
+    assert np.mean(counted) == pytest.approx(expected, abs=0.003)
+    assert expected / normal.pdf(harm) ** 2 == pytest.approx(share_counted, abs=0.001)
