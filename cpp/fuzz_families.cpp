@@ -11,12 +11,13 @@ using test::uniform;
 constexpr int n_switches = 16;
 
 // How amounts are drawn. Small whole ones make ties, and ties are where a bound that is off by a little goes wrong.
-enum class Amounts { zero_or_one, small, spread, scales, close };
+enum class Amounts { zero_or_one, small, large, spread, scales, close };
 
 double draw_amount(Random& random, Amounts kind) {
     switch (kind) {
     case Amounts::zero_or_one: return pick(random, 0, 1);
     case Amounts::small: return pick(random, 0, 4);
+    case Amounts::large: return pick(random, 1, 1000000);
     case Amounts::spread: return std::lognormal_distribution<double>(0.0, 1.0)(random);
     case Amounts::scales: return std::pow(10.0, uniform(random, -9.0, 15.0));
     case Amounts::close: return 0x1p40 + pick(random, 0, 3);
@@ -113,9 +114,9 @@ Shape draw_shape(Random& random) {
     shape.n_rows = pick(random, 2, 10);
     shape.n_labels = chance(random, 0.4) ? 2 : pick(random, 3, 5);
     shape.is_classification = chance(random, 0.4);
-    constexpr Amounts kinds[] = {Amounts::zero_or_one, Amounts::zero_or_one, Amounts::small, Amounts::small,
-                                 Amounts::spread};
-    shape.amounts = kinds[pick(random, 0, 4)];
+    constexpr Amounts kinds[] = {Amounts::zero_or_one, Amounts::zero_or_one, Amounts::small,
+                                 Amounts::small,       Amounts::large,       Amounts::spread};
+    shape.amounts = kinds[pick(random, 0, 5)];
     shape.signal = uniform(random, 0.0, 1.0);
     return shape;
 }
@@ -161,10 +162,16 @@ void limit_samples(Random& random, Problem& problem) {
     problem.options.constraints.min_samples_leaf = pick(random, 2, 4);
 }
 
+// Often what some rows weigh exactly: one unit more, and they are no leaf.
 void limit_weight(Random& random, Problem& problem) {
-    const double total = problem.table.normaliser();
-    problem.options.constraints.min_weight_leaf =
-        chance(random, 0.7) ? pick(random, 1, 4) : uniform(random, 0.0, 0.6) * total;
+    double least = 0.0;
+    for (const double weight : problem.table.weights) {
+        least += chance(random, 0.3) ? weight : 0.0;
+    }
+    if (least == 0.0 || chance(random, 0.4)) {
+        least = chance(random, 0.7) ? pick(random, 1, 4) : uniform(random, 0.0, 0.6) * problem.table.normaliser();
+    }
+    problem.options.constraints.min_weight_leaf = least;
 }
 
 void limit_arms(Random& random, Problem& problem) {
