@@ -21,16 +21,18 @@ inline std::int32_t stump_gain(std::int32_t d, std::int32_t high, std::int32_t l
 struct Gains {
     std::vector<std::int32_t> left[4];
     std::vector<std::int32_t> right[4];
+    int most_leaves;
 
-    explicit Gains(std::size_t n_tests) {
-        for (int m = 0; m < 4; ++m) {
+    // Of sides with at most so many leaves; what is left empty is never read.
+    explicit Gains(std::size_t n_tests, int n_leaves = 4) : most_leaves(n_leaves) {
+        for (int m = 0; m < most_leaves; ++m) {
             left[m].assign(n_tests, 0);
             right[m].assign(n_tests, 0);
         }
     }
 
     void merge(const Gains& other) {
-        for (int m = 0; m < 4; ++m) {
+        for (int m = 0; m < most_leaves; ++m) {
             for (std::size_t t = 0; t < left[m].size(); ++t) {
                 left[m][t] = std::max(left[m][t], other.left[m][t]);
                 right[m][t] = std::max(right[m][t], other.right[m][t]);
@@ -48,9 +50,9 @@ struct Gains {
 
     // The gain of the best tree on one side: Σ |d(leaf)| − 2λ · leaves, at the scale of λ: between −8λ and the
     // total.
-    static Amount side(const std::vector<std::int32_t> (&gains)[4], std::size_t test, int shift, Amount penalty) {
+    Amount side(const std::vector<std::int32_t> (&gains)[4], std::size_t test, int shift, Amount penalty) const {
         Amount most = -unreachable;
-        for (int m = 0; m < 4; ++m) {
+        for (int m = 0; m < most_leaves; ++m) {
             most = std::max(most, (Amount{gains[m][test]} << shift) - 2 * penalty * (m + 1));
         }
         return most;

@@ -94,38 +94,43 @@ RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, s
         of_label[amount < 0 ? 1 : 0] += static_cast<double>(magnitude(amount));
     }
     const double part[2] = {1.0 / std::max(1.0, of_label[0]), 1.0 / std::max(1.0, of_label[1])};
+    std::vector<double> parts(amounts_.size());
+    for (std::size_t i = 0; i < amounts_.size(); ++i) {
+        parts[i] = static_cast<double>(magnitude(amounts_[i])) * part[amounts_[i] < 0 ? 1 : 0];
+    }
     is_short_ = is_short(total, local_);
     Extremes extremes;
     for (std::size_t a = 0; a < local_.axes.size(); ++a) {
         const LocalAxis& axis = local_.axes[a];
         const ActiveRows::Codes& active = prepared.active.axes[a];
         Root& root = roots_[a];
-        root.sums.reserve(static_cast<std::size_t>(axis.n_tests));
-        root.mass.reserve(static_cast<std::size_t>(axis.n_codes));
-        root.spread.reserve(static_cast<std::size_t>(axis.n_codes));
-        order_[a].reserve(active.rows.size());
+        root.sums.resize(static_cast<std::size_t>(axis.n_tests));
+        root.mass.resize(static_cast<std::size_t>(axis.n_tests) + 1);
+        root.spread.resize(static_cast<std::size_t>(axis.n_tests) + 1);
+        order_[a].resize(active.rows.size());
         std::int32_t sum = 0;
         std::int32_t mass = 0;
         double spread = 0.0;
-        for (std::int32_t test = 0; test < axis.n_tests; ++test) {
-            const std::int32_t* rows = active.begin(test);
-            const std::size_t n = active.size(test);
+        std::size_t at = 0;
+        for (std::size_t test = 0; test < root.sums.size(); ++test) {
+            const auto end = static_cast<std::size_t>(active.start[test + 1]);
             sum = axis.is_categorical ? 0 : sum;
-            for (std::size_t k = 0; k < n; ++k) {
-                const std::int32_t amount = amounts_[static_cast<std::size_t>(rows[k])];
-                sum += amount;
-                mass += static_cast<std::int32_t>(magnitude(amount));
-                spread += static_cast<double>(magnitude(amount)) * part[amount < 0 ? 1 : 0];
-                order_[a].push_back(2 * rows[k] + (k + 1 == n ? 1 : 0));
+            for (; at < end; ++at) {
+                const auto row = static_cast<std::size_t>(active.rows[at]);
+                sum += amounts_[row];
+                mass += std::abs(amounts_[row]);
+                spread += parts[row];
+                order_[a][at] = 2 * active.rows[at];
             }
-            root.sums.push_back(sum);
-            root.mass.push_back(mass);
-            root.spread.push_back(spread);
+            order_[a][at - 1] += 1;
+            root.sums[test] = sum;
+            root.mass[test] = mass;
+            root.spread[test] = spread;
             extremes.high[0] = std::max(extremes.high[0], sum);
             extremes.low[0] = std::min(extremes.low[0], sum);
         }
-        root.mass.push_back(static_cast<std::int32_t>(total));
-        root.spread.push_back(2.0);
+        root.mass.back() = static_cast<std::int32_t>(total);
+        root.spread.back() = 2.0;
     }
     const int shift = prepared.amounts.shift;
     const Amount stump = Amount{stump_gain(all_, extremes.high[0], extremes.low[0])} << shift;

@@ -131,7 +131,7 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     const Prepared prepared(instance_, set, local, kernels_, control_);
     const RoundedAmounts& amounts = prepared.amounts;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
-    Gains gains(n_tests);
+    Gains gains(n_tests, depth == 2 ? 2 : 4);
     Wanted wanted;
     bool is_shallow = false;
     if (depth == 2) {
