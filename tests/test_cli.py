@@ -172,7 +172,7 @@ class TestFit:
         assert "has no column 'nobody'" in capsys.readouterr().err
 
     def test_a_stopped_search_promises_less(self, hard: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        limits = ("--time-limit", "0.3", "--method", "duplicate", "--reference", "boosting")
+        limits = ("--time-limit", "0.001", "--method", "duplicate", "--reference", "boosting")
         assert run("fit", hard, *HARD, *limits) == 3
         output = " ".join(capsys.readouterr().out.split())
         assert "time limit: the best tree so far" in output

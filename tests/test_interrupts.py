@@ -205,7 +205,7 @@ def test_one_press_ends_the_evaluation_and_keeps_the_policy(log: Path) -> None:
         read_until(process.stdout, b"fitted in")
         output, errors = press(process)
     assert process.returncode == 3, errors
-    assert errors == b"certree: interrupted: the policy was not evaluated on rows that it has not seen\n"
+    assert errors.endswith(b"certree: interrupted: the policy was not evaluated on rows that it has not seen\n")
     assert b"written to" in output
     assert load(model).status_ == "optimal"
 

@@ -355,7 +355,8 @@ def check_weights(given: Any, n_rows: int) -> Array:
         for is_wrong, what in ((np.isnan(weights), "NaN"), (weights < 0, "negative"), (np.isinf(weights), "infinite")):
             if is_wrong.any():
                 raise ValueError(f"sample_weight is {what} in {name_row(int(np.argmax(is_wrong)), given)}")
-    total = weights.sum()
+    with np.errstate(over="ignore"):
+        total = weights.sum()
     if not total > 0:
         raise ValueError("sample_weight is zero in every row")
     if not total < np.inf:

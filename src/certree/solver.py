@@ -143,7 +143,8 @@ def search(
         _read_tree(problem, found),
         claimed=found["upper"],
         lower=found["lower"] if account is None else account.lower(found["lower"]),
-        status=found["status"],
+        # A search that was given guesses is never called optimal, also where no row was left for them to matter.
+        status="guessed" if found["status"] == "optimal" and account is not None else found["status"],
         rounding=found["rounding"],
         statistics=dict(found["statistics"]),
         limits=asdict(limits),
