@@ -77,9 +77,9 @@ def test_rewards_spends_and_arms_matter() -> None:
     rewards = np.arange(18.0).reshape(6, 3) % 7
     arms = np.array([0, 1, 2, 0, 1, 2])
 
-    def find(rewards: Any = rewards, costs: Any = (0, 1, 2), arms: Any = arms, **settings: Any) -> str:
+    def find(rewards: Any = rewards, spends: Any = (0, 1, 2), arms: Any = arms, **settings: Any) -> str:
         model = PolicyTree(1, **({"budget": 1.0, "min_samples_arm": 1} | settings))
-        found: str = model.fit(FRAME, rewards, treatment=arms, costs=costs).certificate_["digests"]["table"]
+        found: str = model.fit(FRAME, rewards, treatment=arms, spends=spends).certificate_["digests"]["table"]
         return found
 
     other = rewards.copy()
@@ -88,12 +88,12 @@ def test_rewards_spends_and_arms_matter() -> None:
         find(),
         find(other),
         find(rewards + 1),
-        find(costs=(0, 1, 3)),
+        find(spends=(0, 1, 3)),
         find(arms=arms[::-1]),
         find(min_samples_arm=0),
     ]
     assert len(set(found)) == len(found)
-    assert find(costs=None, budget=None) != found[0]
+    assert find(spends=None, budget=None) != found[0]
     # Arms that no leaf must hold are no part of the problem.
     assert find(min_samples_arm=0, arms=None) == found[-1]
 

@@ -31,7 +31,7 @@ Y = np.array(list("aabbcabcab"))
 def documents() -> dict[str, str]:
     classifier = SparseTreeClassifier(3, 0.001).fit(FRAME, Y, np.arange(1.0, 11.0))
     rewards = np.arange(30.0).reshape(10, 3) % 7
-    policy = PolicyTree(2, 0.01, budget=1.0).fit(FRAME, rewards, costs=[0, 1, 2])
+    policy = PolicyTree(2, 0.01, budget=1.0).fit(FRAME, rewards, spends=[0, 1, 2])
     return {
         "classifier": export_json(classifier),
         "policy": export_json(policy),

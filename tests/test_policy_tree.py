@@ -339,7 +339,8 @@ def test_clone_pickle_and_grid_search(table: Any) -> None:
 def test_weights_and_treatments_are_routed() -> None:
     with sklearn.config_context(enable_metadata_routing=True):
         requests = PolicyTree().set_fit_request(sample_weight=True, treatment=True).get_metadata_routing()
-    assert requests.fit.requests == {"sample_weight": True, "treatment": True, "costs": None}
+    others = dict.fromkeys(["spends", "control", "costs"])
+    assert requests.fit.requests == {"sample_weight": True, "treatment": True, **others}
     assert set(PolicyTree().get_metadata_routing().score.requests) == {"sample_weight"}
 
 

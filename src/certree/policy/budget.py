@@ -351,6 +351,8 @@ class _PriceSearch:
                 # Nothing within the limit: what comes nearest is a search of its own, with room for larger spends.
                 answer = self._answer(self.spending.solve_spend(found.spend, self.clock.left(), verbose=self.verbose))
             found = self.spending.measure(answer.tree)
+            if found.spend <= self.limit:
+                return found
             bound, ended = (found.spend, "") if answer.is_optimal else (answer.lower, answer.status)
         if bound > self.limit:
             raise ValueError(
