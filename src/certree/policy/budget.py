@@ -182,7 +182,9 @@ class Spending:
         floor = (math.fsum(own.ravel().tolist()) + price * math.fsum(spent.ravel().tolist())) / problem.normaliser
         # Where the known tree has the cheapest action everywhere, what is left is rounding.
         room = 2 * max(known - floor, 0.0) + 16 * EPSILON * (known + floor)
-        costs = np.minimum(excess, room * problem.normaliser) if room > 0 else excess
+        # Where nothing at all may be paid above the cheapest, any excess forbids as well as the smallest one does.
+        most = room * problem.normaliser if room > 0 else excess[excess > 0].min(initial=math.inf)
+        costs = np.minimum(excess, most)
         problem = replace(problem, costs=costs, best_rewards=None)
         found = search(problem, limits, verbose=verbose, switched_off=switched_off)
         # Differences of amounts are rounded in proportion to the amounts, which for a tree below `known` add up to it.
