@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 
 namespace certree {
 
@@ -51,7 +52,11 @@ public:
         return false;
     }
     void interrupt() const { stop_.store(true, std::memory_order_relaxed); }
-    bool has_deadline() const { return has_deadline_; }
+    // Infinite where there is no deadline.
+    double seconds_left() const {
+        return has_deadline_ ? std::chrono::duration<double>(deadline_ - Clock::now()).count()
+                             : std::numeric_limits<double>::infinity();
+    }
     bool is_late() const { return is_late_.load(std::memory_order_relaxed); }
     bool is_off(std::uint32_t which) const { return (switches_ & which) != 0; }
 

@@ -19,11 +19,14 @@ constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
 constexpr std::int64_t few_tests = 400;  // closed forms of depth three take milliseconds
 constexpr double few_steps = 1e7;        // some milliseconds
 
-// What a closed form of this depth does, about: rows are summed for every tuple of axes, and tuples of tests compared.
+// What a closed form of this depth does, about: rows are summed for every tuple of axes, and tuples of tests compared;
+// over many distinct values, rows walk through trees of codes in place of the latter.
 double closed_steps(const Instance& instance, int depth) {
     const auto n_axes = static_cast<double>(instance.axes.size());
     const auto n_tests = static_cast<double>(instance.n_tests);
-    return instance.n_rows * std::pow(n_axes, depth) + n_tests * n_tests * (depth > 2 ? n_tests / 8.0 : 1.0);
+    const double sums = instance.n_rows * std::pow(n_axes, depth);
+    const double walks = 4.0 * instance.n_rows * n_axes * n_axes * std::log2(n_tests + 2.0);
+    return sums + (depth > 2 ? n_tests * n_tests * n_tests / 8.0 : std::min(n_tests * n_tests, walks));
 }
 
 // Half of what is left goes to the cache, half to the tables of the closed forms.
@@ -490,16 +493,15 @@ void Search::raise_lower(Amount value) {
 
 // Trees to begin with. The first one splits where the sides are purest, as CART does, and is cut back at λ. The next
 // ones look ahead: every test is the root test of the best tree of depth two (or three, where that takes milliseconds)
-// below it. They take at most half of the time there is, but for the look that is under way.
-void Search::plant(const RowSet& root, bool is_looking_ahead) {
+// below it; `depth` is what they may have, 0 for none of them. They take at most half of the time there is, but for the
+// look that is under way.
+void Search::plant(const RowSet& root, int depth) {
     const Control half(Control::Half{control_});
     const auto purest = [&](const RowSet& rows, int) { return stumps_.purest(rows); };
     offer(grow_tree(instance_, constraints_, stumps_, control_, root, purest));
-    if (!is_looking_ahead) {
-        return;
-    }
-    const int farthest = is_two_labels_ && instance_.n_tests <= few_tests && !control_.is_off(no_triples) ? 3 : 2;
-    for (int ahead = 2; ahead <= farthest; ++ahead) {
+    const bool is_three_quick = is_two_labels_ && instance_.n_tests <= few_tests && !control_.is_off(no_triples);
+    // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
+    for (int ahead = 2; ahead <= (is_three_quick ? 3 : 2) && ahead + 2 <= depth; ++ahead) {
         offer(grow_tree(instance_, constraints_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
             if (half.should_stop()) {
                 return purest(rows, depth_left);
@@ -578,11 +580,13 @@ Result Search::run() {
     };
 
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
-    // One closed form answers it all. It ends before a limit could stop it, or there is none; else a tree comes first.
+    // One closed form answers it all. It ends long before a limit could stop it (by a forecast a hundred times over,
+    // for forecasts err), or there is none; else a tree comes first.
     const bool is_shallow = most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= few_tests);
-    const bool is_quick = is_shallow && (!control_.has_deadline() || closed_steps(instance_, most_depth) <= few_steps);
+    const bool is_quick =
+        is_shallow && closed_steps(instance_, most_depth) <= few_steps * std::max(1.0, control_.seconds_left());
     if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
-        plant(root, !is_shallow);
+        plant(root, is_shallow ? 0 : most_depth);
         is_done = known_lower >= best_value_;
     }
     if (!is_done && has_memory && has_relaxation_) {

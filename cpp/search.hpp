@@ -99,7 +99,7 @@ private:
     bool is_fast(int depth, const Local& local) const;
     double patience(int depth, const Local& local) const;
     std::size_t width_at(int depth) const;
-    void plant(const RowSet& root, bool is_looking_ahead);
+    void plant(const RowSet& root, int depth);
     Amount relax_limits(const RowSet& root);
     bool offer(const NodePtr& tree);
     void raise_lower(Amount value);
