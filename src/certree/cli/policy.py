@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from textwrap import wrap
@@ -102,12 +103,16 @@ def run(options: argparse.Namespace) -> int:
         scores, evaluate = learn(model, X, table, options)
     is_saved = save(options, options.out, export_json(model))
     is_saved &= save(options, options.scores, scores)
-    print_model(model.tree_, model.certificate_)
-    print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    found = None
+    # From here on Ctrl-C ends the evaluation, and the policy that was found stands.
+    with suppress(KeyboardInterrupt):
+        print_model(model.tree_, model.certificate_)
+        print(f"  fitted in    {model.fit_seconds_:.3g} s", flush=True)
+        if evaluate is not None and model.status_ != "interrupted":
+            with warnings_on_standard_error():
+                found = evaluate()
     is_finished = model.status_ not in LIMIT_STATUSES
     if evaluate is not None:
-        sys.stdout.flush()
-        found = try_to_evaluate(evaluate) if model.status_ != "interrupted" else None
         if found is None:
             print("certree: interrupted: the policy was not evaluated on rows that it has not seen", file=sys.stderr)
         else:
@@ -175,15 +180,6 @@ def learn_from_log(
     header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
     columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
     return make_csv(header, zip(*(column.tolist() for column in columns), strict=True)), evaluate
-
-
-def try_to_evaluate(evaluate: Callable[[], policy.Evaluation]) -> policy.Evaluation | None:
-    """None where Ctrl-C ended it: the policy that was found stands."""
-    try:
-        with warnings_on_standard_error():
-            return evaluate()
-    except KeyboardInterrupt:
-        return None
 
 
 def read_control(options: argparse.Namespace, actions: list[Any]) -> Any:

@@ -190,8 +190,8 @@ class _Search:
         depths = [len(self.first) - 1]
         depths += [] if self.problem.max_depth is None else [self.problem.max_depth]
         depths += [] if self.most_leaves is None else [self.most_leaves - 1]
-        # Written for a penalty so small that the quotient is no number.
-        depths += [int(min(cap / self.penalty, len(self.first))) - 1] if self.penalty > 0 else []
+        # Written for a penalty so small that the quotient is infinite, of either sign.
+        depths += [int(max(0.0, min(cap / self.penalty, len(self.first)))) - 1] if self.penalty > 0 else []
         return max(0, min(depths))
 
     # All trees below a cap ----------------------------------------------------------------------------------------
