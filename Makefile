@@ -13,7 +13,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
-CPP := $(wildcard cpp/*.cpp cpp/*.hpp cpp/*.h)
+CPP := $(shell find cpp -name '*.cpp' -or -name '*.hpp')
 
 .PHONY: demo test test-long test-arm64 pytest engine-test test-address test-thread fuzz mutants lint format bench agreement clean
 
@@ -79,12 +79,12 @@ lint: .venv-lint/installed
 	.venv-lint/bin/ruff check
 	.venv-lint/bin/ruff format --check
 	.venv-lint/bin/mypy
-	$(if $(CPP),.venv-lint/bin/clang-format --dry-run --Werror $(CPP))
+	.venv-lint/bin/clang-format --dry-run --Werror $(CPP)
 
 format: .venv-lint/installed
 	.venv-lint/bin/ruff check --fix
 	.venv-lint/bin/ruff format
-	$(if $(CPP),.venv-lint/bin/clang-format -i $(CPP))
+	.venv-lint/bin/clang-format -i $(CPP)
 
 bench: .venv-bench/installed .venv-bench/tables
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)

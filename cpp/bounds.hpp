@@ -2,7 +2,7 @@
 //
 // Notation: opt(S) is the least cost (with λ a leaf) of a tree of the depth at hand on the row set S; costs are >= 0;
 // D(A) is the sum over rows of A of the largest cost of the row. Tests: tests/test_oracle.py switches each bound off;
-// cpp/test_bounds.cpp checks each inequality against enumeration.
+// cpp/tests/test_bounds.cpp checks each inequality against enumeration.
 //
 // Conditions: a minimum a leaf (rows, weight, rows of an arm) breaks Monotone, and with it Similarity and Interval,
 // because restricting a tree to a subset may leave a leaf with too few rows. Difference survives: it uses a tree on

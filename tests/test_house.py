@@ -46,6 +46,10 @@ ROOMS = (
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
+# The same of the engine: a file includes files of its own room, of rooms named before it, and those outside any room.
+ENGINE_ROOMS = ("kernels", "instance", "shallow", "search", "bindings", "tests", "fuzz")
+ENGINE = sorted((*ROOT.glob("cpp/**/*.cpp"), *ROOT.glob("cpp/**/*.hpp")))
+
 
 def name_of(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
@@ -134,14 +138,28 @@ def test_python_files_open_with_what_they_promise(path: Path) -> None:
 
 
 def test_engine_files_open_with_what_they_promise() -> None:
-    for path in (*ROOT.glob("cpp/*.cpp"), *ROOT.glob("cpp/*.hpp")):
+    for path in ENGINE:
         # A source file whose header says it need not say it again.
-        own_header = f'#include "{path.stem}.hpp"'
+        own_header = f'#include "{path.relative_to(ROOT / "cpp").with_suffix(".hpp").as_posix()}"'
         assert path.read_text(encoding="utf-8").startswith(("//", own_header)), path.name
 
 
+@pytest.mark.parametrize("path", ENGINE, ids=lambda path: path.relative_to(ROOT / "cpp").as_posix())
+def test_engine_rooms_include_in_order(path: Path) -> None:
+    room, *inner = path.relative_to(ROOT / "cpp").parts
+    allowed = ENGINE_ROOMS[: ENGINE_ROOMS.index(room) + 1] if inner else ()
+    for included in re.findall(r'#include "(.*)"', path.read_text(encoding="utf-8")):
+        of, *rest = Path(included).parts
+        assert not rest or of in allowed, f"{path.name} includes {included}"
+        # The closed forms of two labels and those of any labels share nothing.
+        if room == of == "shallow" and len(rest) > 1:
+            assert rest[0] == inner[0], f"{path.name} includes {included}"
+    # Nothing runs but what the engine's library, its tests and its fuzzer are built from.
+    assert inner or path.suffix == ".hpp", f"{path.name} stands outside the folders that are built"
+
+
 def test_no_room_is_a_drawer_for_everything() -> None:
-    for path in (*MODULES, *ROOT.glob("cpp/*"), *ROOT.glob("tests/*.py"), *ROOT.glob("benchmarks/**/*.py")):
+    for path in (*MODULES, *ROOT.glob("cpp/**/*"), *ROOT.glob("tests/*.py"), *ROOT.glob("benchmarks/**/*.py")):
         assert not re.search("utils|common|helper", path.name), path.name
 
 

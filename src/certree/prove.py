@@ -24,7 +24,7 @@ from certree.solver import Limits, solve
 from certree.tree import Tree
 
 SWITCHED_OFF = (
-    "triples", "prefix_trees", "coarse", "simd", "steps", "relaxation", "greedy", "similarity", "test_merging",
+    "triples", "segment_trees", "coarse", "simd", "steps", "relaxation", "greedy", "similarity", "test_merging",
 )  # fmt: skip
 """Depth three in closed form, depth two over many values, coarse tables, vector kernels, rows as steps, limits lifted
 first, a greedy start, bounds between any two sets, and dropped tests: whatever the first search may have used."""

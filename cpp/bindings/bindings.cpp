@@ -1,0 +1,297 @@
+// The door to Python: arrays in, arrays out. The interpreter lock is released while the engine works; the calling
+// thread waits, forwards Ctrl-C and reports progress. No C++ object survives a call.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "search/search.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using namespace certree;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto view(const Array& array) {
+    return std::span(array.data(), array.size());
+}
+
+template <class T>
+nb::object to_numpy(std::vector<T> values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+const char* name_of(Status status) {
+    switch (status) {
+    case Status::optimal: return "optimal";
+    case Status::guessed: return "guessed";
+    case Status::time_limit: return "time_limit";
+    case Status::memory_limit: return "memory_limit";
+    case Status::interrupted: return "interrupted";
+    }
+    return "";
+}
+
+// The tree as parallel arrays in the caller's axes and codes, parents before children.
+struct Arrays {
+    std::vector<std::int32_t> axis, code, left, right, label;
+
+    std::int32_t add(const Instance& instance, const Node& node) {
+        const auto id = static_cast<std::int32_t>(axis.size());
+        axis.push_back(-1);
+        code.push_back(-1);
+        left.push_back(-1);
+        right.push_back(-1);
+        label.push_back(node.label);
+        if (!node.is_leaf()) {
+            const Axis& tested = instance.axes[static_cast<std::size_t>(node.axis)];
+            const std::int32_t l = add(instance, *node.left);
+            const std::int32_t r = add(instance, *node.right);
+            const auto at = static_cast<std::size_t>(id);
+            axis[at] = tested.original_axis;
+            code[at] = tested.original_code[static_cast<std::size_t>(node.code)];
+            left[at] = l;
+            right[at] = r;
+        }
+        return id;
+    }
+};
+
+nb::tuple bin(Vector<double> values) {
+    std::vector<std::int32_t> codes(values.size());
+    std::vector<double> distinct;
+    {
+        nb::gil_scoped_release release;
+        bin_numeric(view(values), codes, distinct);
+    }
+    return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(std::move(distinct)));
+}
+
+// Whether the work is sure to end within some hundredths of a second: then it is not worth a thread of its own, and a
+// Ctrl-C that falls into it is raised when it is done.
+bool is_brief(const Input& input, const Constraints& constraints) {
+    const std::int64_t n_codes = std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0});
+    const auto n_axes = static_cast<std::int64_t>(input.sizes.size());
+    constexpr std::int64_t few_codes = 300;
+    constexpr std::int64_t few_steps = 10'000'000;
+    // Few codes are few axes: the product is in range wherever it is asked for.
+    return constraints.max_depth >= 0 && constraints.max_depth <= 3 && constraints.max_leaves == 0 &&
+           !constraints.has_leaf_minimum() && input.n_labels == 2 && n_codes <= few_codes &&
+           input.n_rows * n_axes * n_axes * n_axes <= few_steps;
+}
+
+// Runs the work in a thread of its own while this one forwards Ctrl-C and reports, lock held, ten times a second. The
+// first Ctrl-C asks the work to stop and is forgotten, also where it arrives inside a report; a second one, or any
+// other exception, is left set, and the answer is false.
+template <class Work, class Report>
+bool work_watched(const Work& work, const Control& control, const Report& report) {
+    using Clock = Control::Clock;
+    std::mutex mutex;
+    std::condition_variable finished;
+    bool is_finished = false;
+    std::thread worker([&] {
+        work();
+        const std::lock_guard lock(mutex);
+        is_finished = true;
+        finished.notify_all();
+    });
+    bool was_interrupted = false;
+    bool is_well = true;
+    const auto stop = [&](bool is_interrupt) {
+        control.interrupt();
+        is_well = is_interrupt && !was_interrupted;
+        was_interrupted = true;
+        return is_well;
+    };
+    Clock::time_point next_report = Clock::now() + std::chrono::milliseconds(100);
+    while (is_well) {
+        {
+            nb::gil_scoped_release release;
+            std::unique_lock lock(mutex);
+            if (finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return is_finished; })) {
+                break;
+            }
+        }
+        if (PyErr_CheckSignals() != 0) {
+            if (!stop(PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0)) {
+                break;
+            }
+            PyErr_Clear();
+        }
+        if (Clock::now() >= next_report) {
+            next_report = Clock::now() + std::chrono::milliseconds(100);
+            try {
+                report();
+            } catch (nb::python_error& error) {
+                if (!stop(error.matches(PyExc_KeyboardInterrupt))) {
+                    error.restore();
+                }
+            }
+        }
+    }
+    nb::gil_scoped_release release;
+    worker.join();
+    return is_well;
+}
+
+nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std::uint8_t> categorical,
+               std::optional<Vector<std::int32_t>> labels, Vector<double> weights, std::optional<Matrix<double>> costs,
+               std::int32_t n_labels, double normaliser, double regularization, int max_depth, int max_leaves,
+               std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<double>> leaf_weights,
+               std::optional<Vector<std::int32_t>> arms, std::int32_t n_arms, std::int64_t min_samples_arm,
+               std::optional<Vector<double>> reference_costs, double time_limit, std::int64_t memory_limit,
+               int n_threads, std::uint32_t switches, nb::object progress) {
+    using Clock = Control::Clock;
+    const Clock::time_point start = Clock::now();
+    const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    Input input;
+    if (codes.shape(1) > static_cast<std::size_t>(Input::most_rows)) {
+        throw nb::value_error("the engine takes fewer than 2^29 rows");
+    }
+    input.n_rows = static_cast<std::int32_t>(codes.shape(1));
+    input.n_labels = n_labels;
+    input.codes = view(codes);
+    input.sizes = view(sizes);
+    input.categorical = view(categorical);
+    input.weights = view(weights);
+    if (labels) {
+        input.labels = view(*labels);
+    }
+    if (costs) {
+        input.costs = view(*costs);
+    }
+    if (leaf_weights) {
+        input.leaf_weights = view(*leaf_weights);
+    }
+    if (arms) {
+        input.arms = view(*arms);
+        input.n_arms = n_arms;
+    }
+    if (reference_costs) {
+        input.reference_costs = view(*reference_costs);
+    }
+    input.normaliser = normaliser;
+    input.regularization = regularization;
+    const Constraints constraints{max_depth, max_leaves, min_samples_leaf, min_weight_leaf, arms ? min_samples_arm : 0};
+    const Limits limits{time_limit, memory_limit, std::max(1, n_threads), switches};
+    const Control control(time_limit, switches);
+
+    std::exception_ptr failure;
+    std::optional<Instance> instance;
+    std::optional<Search> search;
+    std::atomic<bool> is_searching{false};
+    Result result;
+    const auto work = [&] {
+        try {
+            instance.emplace(prepare(input, constraints, switches));
+            search.emplace(*instance, constraints, limits, control);
+            is_searching.store(true, std::memory_order_release);
+            result = search->run();
+        } catch (...) {
+            failure = std::current_exception();
+        }
+    };
+    bool must_raise = false;
+    if (is_brief(input, constraints)) {
+        nb::gil_scoped_release release;
+        work();
+    } else {
+        must_raise = !work_watched(work, control, [&] {
+            if (!progress.is_none() && is_searching.load(std::memory_order_acquire)) {
+                progress(elapsed(), instance->to_lower(search->upper_now()), instance->to_lower(search->lower_now()));
+            }
+        });
+    }
+    if (must_raise) {
+        throw nb::python_error();
+    }
+    if (failure) {
+        std::rethrow_exception(failure);
+    }
+
+    Arrays arrays;
+    arrays.add(*instance, *result.tree);
+    const double upper = instance->to_objective(result.cost, result.leaves);
+    const bool is_exact = result.lower >= result.cost + times(result.leaves, instance->penalty);
+    const Statistics& seen = search->statistics();
+    nb::dict statistics;
+    statistics["merged_rows"] = instance->n_rows;
+    statistics["axes"] = instance->axes.size();
+    statistics["tests"] = instance->n_tests;
+    statistics["subproblems"] = seen.subproblems.load();
+    statistics["expansions"] = seen.expansions.load();
+    statistics["probes"] = seen.probes.load();
+    statistics["pruned_by_similarity"] = seen.similar.load();
+    statistics["pair_forms"] = seen.pairs.load();
+    statistics["triple_forms"] = seen.triples.load();
+    statistics["cache_hits"] = seen.cache_hits.load();
+    statistics["cache_entries"] = seen.cache_entries;
+    statistics["cache_forgotten"] = seen.cache_forgotten;
+    statistics["depth_reached"] = seen.depth_reached;
+    statistics["engine_seconds"] = elapsed();
+    nb::dict answer;
+    answer["axis"] = to_numpy(std::move(arrays.axis));
+    answer["code"] = to_numpy(std::move(arrays.code));
+    answer["left"] = to_numpy(std::move(arrays.left));
+    answer["right"] = to_numpy(std::move(arrays.right));
+    answer["label"] = to_numpy(std::move(arrays.label));
+    answer["upper"] = upper;
+    answer["lower"] = is_exact ? upper : std::min(upper, instance->to_lower(result.lower));
+    answer["status"] = name_of(result.status);
+    // For every tree that the limits allow, not only for the one returned: the lower bound speaks of them all.
+    const double most_leaves =
+        max_depth < 0 || max_depth > 30 ? input.n_rows : std::min<double>(input.n_rows, 1 << max_depth);
+    answer["rounding"] = instance->rounding_a_tree + instance->rounding_a_leaf * most_leaves;
+    answer["statistics"] = statistics;
+    return answer;
+}
+
+}  // namespace
+
+NB_MODULE(_engine, m) {
+    m.doc() = "Native engine of certree; use certree.solve.";
+    m.def("bin_numeric", &bin, nb::arg("values"));
+    m.def("solve", &solve, nb::arg("codes"), nb::arg("sizes"), nb::arg("categorical"), nb::arg("labels").none(),
+          nb::arg("weights"), nb::arg("costs").none(), nb::arg("n_labels"), nb::arg("normaliser"),
+          nb::arg("regularization"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_samples_leaf"),
+          nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(), nb::arg("arms").none(), nb::arg("n_arms"),
+          nb::arg("min_samples_arm"), nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"),
+          nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none());
+    nb::dict switches;
+    switches["interval"] = static_cast<std::uint32_t>(no_interval);
+    switches["similarity"] = static_cast<std::uint32_t>(no_similarity);
+    switches["cache"] = static_cast<std::uint32_t>(no_cache);
+    switches["leaf_bound"] = static_cast<std::uint32_t>(no_leaf_bound);
+    switches["triples"] = static_cast<std::uint32_t>(no_triples);
+    switches["segment_trees"] = static_cast<std::uint32_t>(no_segment_trees);
+    switches["tables"] = static_cast<std::uint32_t>(no_tables);
+    switches["simd"] = static_cast<std::uint32_t>(no_simd);
+    switches["fine_grid"] = static_cast<std::uint32_t>(no_fine_grid);
+    switches["test_merging"] = static_cast<std::uint32_t>(no_test_merging);
+    switches["deepening"] = static_cast<std::uint32_t>(no_deepening);
+    switches["relaxation"] = static_cast<std::uint32_t>(no_relaxation);
+    switches["steps"] = static_cast<std::uint32_t>(no_steps);
+    switches["coarse"] = static_cast<std::uint32_t>(no_coarse);
+    switches["greedy"] = static_cast<std::uint32_t>(no_greedy);
+    switches["rounds"] = static_cast<std::uint32_t>(no_rounds);
+    switches["cost_model"] = static_cast<std::uint32_t>(no_cost_model);
+    m.attr("SWITCHES") = switches;
+}

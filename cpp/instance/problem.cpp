@@ -1,0 +1,435 @@
+// Preparation: from the caller's table to the smallest instance with the same optimal trees.
+#include "instance/problem.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <unordered_set>
+#include <utility>
+
+namespace certree {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+// For each row the number of its group of equal rows, groups numbered by first appearance, and a member of each group.
+struct Groups {
+    std::vector<std::int32_t> of_row;
+    std::vector<std::int32_t> member;
+};
+
+Groups group_equal_rows(const Input& input) {
+    const auto n = static_cast<std::size_t>(input.n_rows);
+    const std::size_t n_axes = input.sizes.size();
+    std::vector<std::uint64_t> hash(n, 0);
+    for (std::size_t a = 0; a < n_axes; ++a) {
+        const std::int32_t* codes = input.codes.data() + a * n;
+        for (std::size_t i = 0; i < n; ++i) {
+            hash[i] =
+                (hash[i] ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(codes[i]))) * 0x9fb21c651e98df25ULL;
+            hash[i] ^= hash[i] >> 29;
+        }
+    }
+    const auto equal = [&](std::size_t i, std::size_t j) {
+        for (std::size_t a = 0; a < n_axes; ++a) {
+            if (input.codes[a * n + i] != input.codes[a * n + j]) {
+                return false;
+            }
+        }
+        return true;
+    };
+    Groups groups;
+    groups.of_row.resize(n);
+    const std::size_t n_slots = std::bit_ceil(std::max<std::size_t>(2 * n, 16));
+    std::vector<std::int32_t> slots(n_slots, -1);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::size_t slot = mix(hash[i]) & (n_slots - 1);
+        while (true) {
+            const std::int32_t group = slots[slot];
+            if (group < 0) {
+                slots[slot] = static_cast<std::int32_t>(groups.member.size());
+                groups.of_row[i] = slots[slot];
+                groups.member.push_back(static_cast<std::int32_t>(i));
+                break;
+            }
+            const auto other = static_cast<std::size_t>(groups.member[static_cast<std::size_t>(group)]);
+            if (hash[i] == hash[other] && equal(i, other)) {
+                groups.of_row[i] = group;
+                break;
+            }
+            slot = (slot + 1) & (n_slots - 1);
+        }
+    }
+    return groups;
+}
+
+// A power of two that brings `total` just below 2^bits: scaling by it is exact, so amounts that were integers stay
+// exact.
+struct FixedPoint {
+    int exponent = 0;
+    double scale = 1.0;          // 2^exponent, where that is a finite number
+    std::int64_t n_rounded = 0;  // amounts that did not fit the grid
+
+    explicit FixedPoint(double total, int bits = 56)
+        : exponent(bits - 1 - (total > 0.0 ? std::ilogb(total) : 0)), scale(std::ldexp(1.0, exponent)) {}
+
+    // The nearest amount to a value that is not negative.
+    Amount operator()(double value) {
+        const double scaled = std::isfinite(scale) ? value * scale : std::ldexp(value, exponent);
+        // From 2^52 on a double is whole, and a half added to it would be rounded.
+        const auto whole = static_cast<Amount>(scaled < 0x1p52 ? scaled + 0.5 : scaled);
+        n_rounded += static_cast<double>(whole) != scaled ? 1 : 0;
+        return whole;
+    }
+};
+
+// Keeps only the tests of an axis that tell the rows apart in a way no kept test does, and renumbers the codes.
+void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance,
+                         bool is_merging) {
+    const auto n_input = static_cast<std::size_t>(input.n_rows);
+    SetKey all;
+    for (const SetKey& key : instance.row_key) {
+        all += key;
+    }
+    struct KeyHash {
+        std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
+    };
+    std::unordered_set<SetKey, KeyHash> seen;
+    // Thousands of thresholds an axis are hardly ever doubled, and comparing them all would cost more than it saves.
+    constexpr std::int64_t most_compared = 20000;
+    is_merging =
+        is_merging && std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) <= most_compared;
+    const std::size_t n_rows = rows.size();
+    std::vector<SetKey> key_of_code;
+    std::vector<std::int32_t> new_code;
+    for (std::size_t a = 0; a < input.sizes.size(); ++a) {
+        const std::int32_t* codes = input.codes.data() + a * n_input;
+        const auto n_codes = static_cast<std::size_t>(input.sizes[a]);
+        key_of_code.assign(n_codes, SetKey{});
+        for (std::size_t r = 0; r < n_rows; ++r) {
+            key_of_code[static_cast<std::size_t>(codes[rows[r]])] += instance.row_key[r];
+        }
+        Axis axis;
+        axis.original_axis = static_cast<std::int32_t>(a);
+        axis.is_categorical = input.categorical[a] != 0;
+        new_code.assign(n_codes, 0);
+        const auto is_new = [&](const SetKey& key) {
+            if (key == SetKey{} || key == all) {
+                return false;
+            }
+            return !is_merging || seen.insert(std::min(key, all - key)).second;
+        };
+        if (axis.is_categorical) {
+            for (std::size_t c = 0; c < n_codes; ++c) {
+                const bool kept = is_new(key_of_code[c]);
+                new_code[c] = kept ? static_cast<std::int32_t>(axis.original_code.size()) : -1;
+                if (kept) {
+                    axis.original_code.push_back(static_cast<std::int32_t>(c));
+                }
+            }
+            axis.n_tests = static_cast<std::int32_t>(axis.original_code.size());
+            bool has_rest = false;
+            for (std::size_t c = 0; c < n_codes; ++c) {
+                if (new_code[c] < 0) {
+                    new_code[c] = axis.n_tests;
+                    has_rest = has_rest || !(key_of_code[c] == SetKey{});
+                }
+            }
+            axis.n_codes = axis.n_tests + (has_rest ? 1 : 0);
+        } else {
+            SetKey below;
+            std::int32_t current = 0;
+            for (std::size_t c = 0; c < n_codes; ++c) {
+                new_code[c] = current;
+                below += key_of_code[c];
+                if (key_of_code[c] == SetKey{}) {
+                    continue;
+                }
+                if (c + 1 < n_codes && is_new(below)) {
+                    axis.original_code.push_back(static_cast<std::int32_t>(c));
+                    ++current;
+                }
+            }
+            axis.n_tests = current;
+            axis.n_codes = current + 1;
+        }
+        if (axis.n_tests == 0) {
+            continue;
+        }
+        axis.codes.resize(n_rows);
+        for (std::size_t r = 0; r < n_rows; ++r) {
+            axis.codes[r] = new_code[static_cast<std::size_t>(codes[rows[r]])];
+        }
+        instance.n_tests += axis.n_tests;
+        instance.axes.push_back(std::move(axis));
+    }
+}
+
+}  // namespace
+
+Instance prepare(const Input& input, const Constraints& constraints, std::uint32_t switches) {
+    const auto n = static_cast<std::size_t>(input.n_rows);
+    const auto n_labels = static_cast<std::size_t>(input.n_labels);
+    const bool is_classification = input.costs.empty();
+    const bool has_leaf_minimum = constraints.has_leaf_minimum();
+
+    const auto worst_cost = [&](std::size_t i) {
+        const double* costs = input.costs.data() + i * n_labels;
+        return *std::max_element(costs, costs + n_labels);
+    };
+    double total = 0.0;
+    if (is_classification) {
+        total = std::accumulate(input.weights.begin(), input.weights.end(), 0.0);
+    } else {
+        for (std::size_t i = 0; i < n; ++i) {
+            total += worst_cost(i);
+        }
+    }
+    FixedPoint to_amount(total);
+
+    const Groups groups = group_equal_rows(input);
+    const std::size_t n_groups = groups.member.size();
+    std::vector<Amount> saved(n_groups * n_labels, 0);  // what a label saves; only differences within a row matter
+    Amount spent = 0;                                   // what the worst choice would cost, to go with `saved`
+    Instance instance;
+    instance.n_labels = input.n_labels;
+    if (is_classification) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const Amount amount = to_amount(input.weights[i]);
+            spent += amount;
+            saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + static_cast<std::size_t>(input.labels[i])] +=
+                amount;
+        }
+    } else {
+        for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t k = 0; k < n_labels; ++k) {
+                saved[static_cast<std::size_t>(groups.of_row[i]) * n_labels + k] -=
+                    to_amount(input.costs[i * n_labels + k]);
+            }
+        }
+    }
+    instance.offset = spent;
+
+    // No prediction costs more than the row's worst label; what does would not be in range.
+    std::vector<Amount> reference(input.reference_costs.empty() ? 0 : n_groups, 0);
+    for (std::size_t i = 0; i < input.reference_costs.size(); ++i) {
+        const double most = is_classification ? input.weights[i] : worst_cost(i);
+        reference[static_cast<std::size_t>(groups.of_row[i])] += to_amount(std::min(input.reference_costs[i], most));
+    }
+
+    // A row whose labels all cost the same takes no part in any decision; it stays only where rows are counted.
+    std::vector<std::int32_t> kept_groups;
+    std::vector<Amount> common;
+    std::vector<Amount> total_saved(n_labels, 0);
+    std::vector<Amount> row_spent(reference.empty() ? 0 : n_groups, 0);
+    if (!reference.empty() && is_classification) {
+        for (std::size_t i = 0; i < n; ++i) {
+            row_spent[static_cast<std::size_t>(groups.of_row[i])] += FixedPoint(to_amount)(input.weights[i]);
+        }
+    }
+    for (std::size_t g = 0; g < n_groups; ++g) {
+        Amount* row = saved.data() + g * n_labels;
+        for (std::size_t k = 0; k < n_labels; ++k) {
+            total_saved[k] += row[k];
+        }
+        const auto [least, most] = std::minmax_element(row, row + n_labels);
+        const Amount low = *least;
+        const Amount high = *most;
+        instance.offset -= high;
+        if (!reference.empty()) {
+            // Never above the row's worst cost, so that a row that joins a set moves the guess by at most D of it.
+            reference[g] = std::clamp<Amount>(reference[g] - (row_spent[g] - high), 0, high - low);
+        }
+        for (std::size_t k = 0; k < n_labels; ++k) {
+            row[k] -= low;
+        }
+        if (high > low || has_leaf_minimum) {
+            kept_groups.push_back(static_cast<std::int32_t>(g));
+            common.push_back(low);
+        }
+    }
+    instance.best_label_of_all =
+        static_cast<std::int32_t>(std::max_element(total_saved.begin(), total_saved.end()) - total_saved.begin());
+
+    if (is_classification && std::any_of(common.begin(), common.end(), [](Amount low) { return low > 0; })) {
+        instance.common = std::move(common);
+    }
+    instance.n_rows = static_cast<std::int32_t>(kept_groups.size());
+    std::vector<std::int32_t> rows(kept_groups.size());
+    instance.gain_start.push_back(0);
+    std::vector<std::int32_t> new_row(n_groups, -1);
+    for (std::size_t r = 0; r < kept_groups.size(); ++r) {
+        const auto g = static_cast<std::size_t>(kept_groups[r]);
+        new_row[g] = static_cast<std::int32_t>(r);
+        rows[r] = groups.member[g];
+        const Amount* row = saved.data() + g * n_labels;
+        Amount worst = 0;
+        for (std::size_t k = 0; k < n_labels; ++k) {
+            worst = std::max(worst, row[k]);
+            if (row[k] > 0) {
+                instance.gains.push_back({static_cast<std::int32_t>(k), row[k]});
+            }
+        }
+        instance.gain_start.push_back(static_cast<std::int32_t>(instance.gains.size()));
+        instance.worst.push_back(worst);
+        if (n_labels == 2) {
+            instance.balance.push_back(row[0] - row[1]);
+        }
+        if (!reference.empty()) {
+            instance.reference.push_back(reference[g]);
+        }
+        instance.row_key.push_back({mix(2 * r + 1), mix(0x5851f42d4c957f2dULL + 2 * r)});
+    }
+    if (has_leaf_minimum) {
+        // Weights are only summed and compared, so their grid may be as fine as 64 bits allow. Whole numbers below
+        // 2^61 in all stay what they are.
+        constexpr int weight_bits = 62;
+        const std::span<const double> leaf_weights = input.leaf_weights.empty() ? input.weights : input.leaf_weights;
+        FixedPoint to_weight(std::accumulate(leaf_weights.begin(), leaf_weights.end(), 0.0), weight_bits);
+        instance.n_arms = input.arms.empty() ? 0 : input.n_arms;
+        instance.count.assign(kept_groups.size(), 0);
+        instance.weight.assign(kept_groups.size(), 0);
+        instance.arm_count.assign(kept_groups.size() * static_cast<std::size_t>(instance.n_arms), 0);
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto r = static_cast<std::size_t>(new_row[static_cast<std::size_t>(groups.of_row[i])]);
+            instance.count[r] += 1;
+            instance.weight[r] += to_weight(leaf_weights[i]);
+            if (instance.n_arms > 0) {
+                instance.arm_count[r * static_cast<std::size_t>(instance.n_arms) +
+                                   static_cast<std::size_t>(input.arms[i])] += 1;
+            }
+        }
+        // A minimum above the total weight admits no leaf but the forced lone one; the clamp keeps it representable.
+        const double minimum = std::ldexp(constraints.min_weight_leaf, to_weight.exponent);
+        instance.min_weight_leaf = minimum >= 0x1p62 ? Amount{1} << 62 : static_cast<Amount>(std::floor(minimum));
+    }
+    keep_distinct_tests(input, rows, instance, (switches & no_test_merging) == 0);
+
+    // The normaliser as a number near 1 and a power of two: 2^-exponent alone need not be a float.
+    const int power = std::ilogb(input.normaliser);
+    const double normaliser = std::ldexp(input.normaliser, -power);
+    instance.unit = std::ldexp(1.0 / normaliser, -to_amount.exponent - power);
+    instance.penalty_value = input.regularization;
+    const double penalty = std::ldexp(input.regularization * normaliser, to_amount.exponent + power);
+    // With λ above the whole cost no split can pay, whatever λ is beyond that; the clamp keeps sums in range.
+    const Amount largest = std::accumulate(instance.worst.begin(), instance.worst.end(), Amount{1});
+    instance.penalty = penalty >= static_cast<double>(largest) ? largest : static_cast<Amount>(std::nearbyint(penalty));
+    instance.rounding_a_tree = 0.5 * static_cast<double>(to_amount.n_rounded) * instance.unit;
+    instance.rounding_a_leaf = 0.5 * instance.unit + 0x1p-52 * input.regularization;
+    return instance;
+}
+
+std::size_t Instance::bytes() const {
+    std::size_t sum =
+        gain_start.size() * sizeof(std::int32_t) + gains.size() * sizeof(Gain) + row_key.size() * sizeof(SetKey) +
+        (worst.size() + balance.size() + common.size() + count.size() + weight.size() + reference.size()) *
+            sizeof(Amount) +
+        arm_count.size() * sizeof(std::int32_t);
+    for (const Axis& axis : axes) {
+        sum += (axis.codes.size() + axis.original_code.size()) * sizeof(std::int32_t);
+    }
+    return sum;
+}
+
+void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct) {
+    const std::size_t n = values.size();
+    distinct.clear();
+    // Whole numbers in a narrow range, the usual case, need no sort.
+    double low = 0.0;
+    double high = 0.0;
+    bool is_narrow = false;
+    {
+        bool is_first = true;
+        is_narrow = true;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double value = values[i];
+            if (std::isnan(value)) {
+                continue;
+            }
+            if (!(value >= -1e9 && value <= 1e9) || value != static_cast<double>(static_cast<std::int64_t>(value))) {
+                is_narrow = false;
+                break;
+            }
+            low = is_first ? value : std::min(low, value);
+            high = is_first ? value : std::max(high, value);
+            is_first = false;
+        }
+        is_narrow = is_narrow && !is_first && high - low <= 4.0 * static_cast<double>(n) + 1024.0;
+    }
+    if (is_narrow) {
+        const auto first = static_cast<std::int64_t>(low);
+        std::vector<std::int32_t> code(static_cast<std::size_t>(static_cast<std::int64_t>(high) - first + 1), -1);
+        for (std::size_t i = 0; i < n; ++i) {
+            if (!std::isnan(values[i])) {
+                code[static_cast<std::size_t>(static_cast<std::int64_t>(values[i]) - first)] = 0;
+            }
+        }
+        for (std::size_t v = 0; v < code.size(); ++v) {
+            if (code[v] == 0) {
+                code[v] = static_cast<std::int32_t>(distinct.size());
+                distinct.push_back(static_cast<double>(first + static_cast<std::int64_t>(v)));
+            }
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            codes[i] = std::isnan(values[i])
+                           ? -1
+                           : code[static_cast<std::size_t>(static_cast<std::int64_t>(values[i]) - first)];
+        }
+        return;
+    }
+    // Bits of a double, turned so that unsigned order is the order of values; sorted by radix, least digit first.
+    struct Item {
+        std::uint64_t key;
+        std::uint32_t row;
+    };
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    std::vector<Item> items;
+    items.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        codes[i] = -1;
+        if (!std::isnan(values[i])) {
+            const auto bits = std::bit_cast<std::uint64_t>(values[i] + 0.0);  // one zero
+            items.push_back({(bits & sign) != 0 ? ~bits : bits | sign, static_cast<std::uint32_t>(i)});
+        }
+    }
+    constexpr int digit_bits = 11;
+    constexpr std::size_t n_digits = std::size_t{1} << digit_bits;
+    std::vector<Item> sorted(items.size());
+    std::vector<std::uint32_t> start(n_digits);
+    for (int low_bit = 0; low_bit < 64; low_bit += digit_bits) {
+        const auto digit = [&](const Item& item) {
+            return static_cast<std::size_t>(item.key >> low_bit) & (n_digits - 1);
+        };
+        std::fill(start.begin(), start.end(), 0);
+        for (const Item& item : items) {
+            ++start[digit(item)];
+        }
+        if (!items.empty() && start[digit(items.front())] == items.size()) {
+            continue;
+        }
+        std::uint32_t sum = 0;
+        for (std::uint32_t& count : start) {
+            sum += std::exchange(count, sum);
+        }
+        for (const Item& item : items) {
+            sorted[start[digit(item)]++] = item;
+        }
+        items.swap(sorted);
+    }
+    for (std::size_t k = 0; k < items.size(); ++k) {
+        if (k == 0 || items[k].key != items[k - 1].key) {
+            distinct.push_back(values[items[k].row]);
+        }
+        codes[items[k].row] = static_cast<std::int32_t>(distinct.size()) - 1;
+    }
+}
+
+}  // namespace certree

@@ -1,0 +1,226 @@
+// Kernels that are plain element-wise loops: one source, compiled once for every processor (kernels_plain.cpp) and once
+// for each instruction set that widens it. Included inside an anonymous namespace of those files.
+
+inline std::int32_t magnitude32(std::int32_t x) {
+    return x < 0 ? -x : x;
+}
+
+// max(|2 high − d|, |2 low − d|): differences of disjoint subsets, so the results fit although 2 high may wrap.
+inline std::int32_t stump32(std::int32_t d, std::int32_t high, std::int32_t low) {
+    const auto up = static_cast<std::int32_t>(2U * static_cast<std::uint32_t>(high) - static_cast<std::uint32_t>(d));
+    const auto down = static_cast<std::int32_t>(2U * static_cast<std::uint32_t>(low) - static_cast<std::uint32_t>(d));
+    return std::max(magnitude32(up), magnitude32(down));
+}
+
+void meet(std::int32_t n, const std::int32_t* __restrict both, const std::int32_t* __restrict b_sum, std::int32_t a_sum,
+          std::int32_t all, const QuadrantExtremes& extremes, RootGains& first, std::int32_t* __restrict left_three,
+          std::int32_t* __restrict left_four, std::int32_t* __restrict right_three,
+          std::int32_t* __restrict right_four) {
+    const std::int32_t* __restrict h0 = extremes.high[0];
+    const std::int32_t* __restrict h1 = extremes.high[1];
+    const std::int32_t* __restrict h2 = extremes.high[2];
+    const std::int32_t* __restrict h3 = extremes.high[3];
+    const std::int32_t* __restrict l0 = extremes.low[0];
+    const std::int32_t* __restrict l1 = extremes.low[1];
+    const std::int32_t* __restrict l2 = extremes.low[2];
+    const std::int32_t* __restrict l3 = extremes.low[3];
+    std::int32_t a_left_three = first.left.three;
+    std::int32_t a_left_four = first.left.four;
+    std::int32_t a_right_three = first.right.three;
+    std::int32_t a_right_four = first.right.four;
+    for (std::int32_t j = 0; j < n; ++j) {
+        const std::int32_t d0 = both[j];
+        const std::int32_t d1 = a_sum - d0;
+        const std::int32_t d2 = b_sum[j] - d0;
+        const std::int32_t d3 = all - a_sum - d2;
+        const std::int32_t s0 = stump32(d0, h0[j], l0[j]);
+        const std::int32_t s1 = stump32(d1, h1[j], l1[j]);
+        const std::int32_t s2 = stump32(d2, h2[j], l2[j]);
+        const std::int32_t s3 = stump32(d3, h3[j], l3[j]);
+        const std::int32_t m0 = magnitude32(d0);
+        const std::int32_t m1 = magnitude32(d1);
+        const std::int32_t m2 = magnitude32(d2);
+        const std::int32_t m3 = magnitude32(d3);
+        a_left_three = std::max(a_left_three, std::max(s0 + m1, m0 + s1));
+        a_left_four = std::max(a_left_four, s0 + s1);
+        a_right_three = std::max(a_right_three, std::max(s2 + m3, m2 + s3));
+        a_right_four = std::max(a_right_four, s2 + s3);
+        left_three[j] = std::max(left_three[j], std::max(s0 + m2, m0 + s2));
+        left_four[j] = std::max(left_four[j], s0 + s2);
+        right_three[j] = std::max(right_three[j], std::max(s1 + m3, m1 + s3));
+        right_four[j] = std::max(right_four[j], s1 + s3);
+    }
+    first = {{a_left_three, a_left_four}, {a_right_three, a_right_four}};
+}
+
+void own_before(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum,
+                std::int32_t* const run_high[2], std::int32_t* const run_low[2], const QuadrantExtremes& extremes) {
+    std::int32_t* __restrict h0 = extremes.high[0];
+    std::int32_t* __restrict l0 = extremes.low[0];
+    std::int32_t* __restrict h1 = extremes.high[1];
+    std::int32_t* __restrict l1 = extremes.low[1];
+    std::int32_t* __restrict rh0 = run_high[0];
+    std::int32_t* __restrict rl0 = run_low[0];
+    std::int32_t* __restrict rh1 = run_high[1];
+    std::int32_t* __restrict rl1 = run_low[1];
+    for (std::int32_t j = 0; j < n; ++j) {
+        h0[j] = std::max(h0[j], rh0[j]);
+        l0[j] = std::min(l0[j], rl0[j]);
+        h1[j] = std::max(h1[j], rh1[j]);
+        l1[j] = std::min(l1[j], rl1[j]);
+        const std::int32_t d0 = both[j];
+        const std::int32_t d1 = a_sum - d0;
+        rh0[j] = std::max(rh0[j], d0);
+        rl0[j] = std::min(rl0[j], d0);
+        rh1[j] = std::max(rh1[j], d1);
+        rl1[j] = std::min(rl1[j], d1);
+    }
+}
+
+void own_after(std::int32_t n, const std::int32_t* __restrict both, std::int32_t a_sum,
+               const std::int32_t* const run_high[2], const std::int32_t* const run_low[2],
+               const QuadrantExtremes& extremes) {
+    std::int32_t* __restrict h2 = extremes.high[2];
+    std::int32_t* __restrict l2 = extremes.low[2];
+    std::int32_t* __restrict h3 = extremes.high[3];
+    std::int32_t* __restrict l3 = extremes.low[3];
+    const std::int32_t* __restrict rh0 = run_high[0];
+    const std::int32_t* __restrict rl0 = run_low[0];
+    const std::int32_t* __restrict rh1 = run_high[1];
+    const std::int32_t* __restrict rl1 = run_low[1];
+    for (std::int32_t j = 0; j < n; ++j) {
+        const std::int32_t d0 = both[j];
+        const std::int32_t d1 = a_sum - d0;
+        h2[j] = std::max(h2[j], rh0[j] - d0);
+        l2[j] = std::min(l2[j], rl0[j] - d0);
+        h3[j] = std::max(h3[j], rh1[j] - d1);
+        l3[j] = std::min(l3[j], rl1[j] - d1);
+    }
+}
+
+void walk(SegmentTree& tree, const std::int32_t* rows, const std::int32_t* start, std::int32_t n_tests,
+          const std::int32_t* codes, std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes) {
+    using Lanes = SegmentTree::Lanes;
+    SegmentTree::Node* nodes = tree.nodes.data();
+    for (std::int32_t test = 0; test < n_tests; ++test) {
+        for (std::int32_t k = start[test]; k < start[test + 1]; ++k) {
+            const std::int32_t code = codes[rows[k]];
+            if (code >= n_codes) {
+                continue;
+            }
+            const std::int32_t amount = amounts[rows[k]];
+            const Lanes change{amount, -amount, -amount, amount};
+            const auto element = static_cast<std::size_t>(code);
+            tree.elements[element] += change;
+            std::size_t i = tree.n_blocks + element / SegmentTree::block;
+            SegmentTree::Node here =
+                SegmentTree::sum_block(tree.elements.data() + element / SegmentTree::block * SegmentTree::block);
+            nodes[i] = here;
+            // Upwards with this node in registers; which child it is decides who comes first, without a branch.
+            for (; i > 1; i /= 2) {
+                const SegmentTree::Node other = nodes[i ^ 1];
+                const std::int32_t right = -static_cast<std::int32_t>(i & 1);
+                const Lanes is_right{right, right, right, right};
+                const Lanes first_sum = is_right ? other.sum : here.sum;
+                const Lanes first_best = is_right ? other.best : here.best;
+                const Lanes second_best = is_right ? here.best : other.best;
+                here.sum += other.sum;
+                here.best = SegmentTree::larger(first_best, first_sum + second_best);
+                nodes[i / 2] = here;
+            }
+        }
+        const Lanes best = nodes[1].best;
+        extremes[test].high[0] = std::max(extremes[test].high[0], best[0]);
+        extremes[test].low[0] = std::min(extremes[test].low[0], -best[1]);
+        extremes[test].high[1] = std::max(extremes[test].high[1], best[2]);
+        extremes[test].low[1] = std::min(extremes[test].low[1], -best[3]);
+    }
+}
+
+// A vector's width of root tests from `first` on.
+template <class Lane, bool is_categorical>
+inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cells, SideBatch<Lane>& batch,
+                     std::size_t first) {
+    typedef Lane Lanes __attribute__((vector_size(32)));
+    constexpr std::size_t width = sizeof(Lanes);
+    Lanes test;
+    Lanes high0;
+    Lanes high1;
+    Lanes low0;
+    Lanes low1;
+    __builtin_memcpy(&test, batch.test + first, width);
+    __builtin_memcpy(&high0, batch.high[0] + first, width);
+    __builtin_memcpy(&high1, batch.high[1] + first, width);
+    __builtin_memcpy(&low0, batch.low[0] + first, width);
+    __builtin_memcpy(&low1, batch.low[1] + first, width);
+    Lanes left{};
+    Lanes both{};
+    for (std::int32_t i = 0; i < n; ++i) {
+        const Lane* cell = cells + (order[i] & ~1);
+        const Lanes amount = Lanes{} + cell[0];
+        left += amount & (Lanes{} + cell[1] <= test);
+        both += amount;
+        if ((order[i] & 1) != 0) {
+            const Lanes right = both - left;
+            high0 = left > high0 ? left : high0;
+            low0 = left < low0 ? left : low0;
+            high1 = right > high1 ? right : high1;
+            low1 = right < low1 ? right : low1;
+            if (is_categorical) {
+                left = both = Lanes{};
+            }
+        }
+    }
+    __builtin_memcpy(batch.high[0] + first, &high0, width);
+    __builtin_memcpy(batch.high[1] + first, &high1, width);
+    __builtin_memcpy(batch.low[0] + first, &low0, width);
+    __builtin_memcpy(batch.low[1] + first, &low1, width);
+}
+
+template <class Lane>
+void sides(const std::int32_t* order, std::int32_t n, const Lane* cells, bool is_categorical, SideBatch<Lane>& batch) {
+    for (std::size_t first = 0; first < batch.size; first += 32 / sizeof(Lane)) {
+        if (is_categorical) {
+            sides_of<Lane, true>(order, n, cells, batch, first);
+        } else {
+            sides_of<Lane, false>(order, n, cells, batch, first);
+        }
+    }
+}
+
+void coarse(std::int32_t n, const std::int32_t* __restrict positive, const std::int32_t* __restrict negative,
+            const std::int32_t* __restrict all_positive, const std::int32_t* __restrict all_negative,
+            CoarseStumps& stumps) {
+    CoarseStumps least = stumps;
+    const std::int32_t left_p = positive[n];
+    const std::int32_t left_n = negative[n];
+    const std::int32_t right_p = all_positive[n] - left_p;
+    const std::int32_t right_n = all_negative[n] - left_n;
+    for (std::int32_t h = 0; h < n; ++h) {
+        const std::int32_t lo_p = positive[h];
+        const std::int32_t lo_n = negative[h];
+        const std::int32_t lo = std::min(lo_p, lo_n);
+        least.left_exact = std::min(least.left_exact, lo + std::min(left_p - lo_p, left_n - lo_n));
+        least.left_bound =
+            std::min(least.left_bound, lo + std::min(left_p - positive[h + 1], left_n - negative[h + 1]));
+        const std::int32_t other_p = all_positive[h] - lo_p;
+        const std::int32_t other_n = all_negative[h] - lo_n;
+        const std::int32_t other = std::min(other_p, other_n);
+        least.right_exact = std::min(least.right_exact, other + std::min(right_p - other_p, right_n - other_n));
+        const std::int32_t next_p = all_positive[h + 1] - positive[h + 1];
+        const std::int32_t next_n = all_negative[h + 1] - negative[h + 1];
+        least.right_bound = std::min(least.right_bound, other + std::min(right_p - next_p, right_n - next_n));
+    }
+    stumps = least;
+}
+
+void least_sums(const std::int32_t* __restrict least, std::int32_t n, std::int32_t sums[2]) {
+    std::int32_t left = std::numeric_limits<std::int32_t>::max();
+    std::int32_t right = left;
+    for (std::int32_t g = 0; g < n; ++g) {
+        left = std::min(left, least[4 * g] + least[4 * g + 1]);
+        right = std::min(right, least[4 * g + 2] + least[4 * g + 3]);
+    }
+    sums[0] = left;
+    sums[1] = right;
+}

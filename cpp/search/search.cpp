@@ -1,0 +1,638 @@
+// The recursion. A subproblem is answered, in this order, by its leaf, by memory, by a closed form, or by looking at
+// root tests one at a time, best bound first, each look narrowing the bounds of its neighbours.
+#include "search/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "bounds.hpp"
+#include "search/greedy.hpp"
+#include "workers.hpp"
+
+namespace certree {
+
+namespace {
+
+constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
+constexpr std::int64_t few_tests = 400;  // closed forms of depth three take milliseconds
+constexpr double few_steps = 1e7;        // some milliseconds
+
+// What a closed form of this depth does, about: rows are summed for every tuple of axes, and tuples of tests compared;
+// over many distinct values, rows walk through trees of codes in place of the latter.
+double closed_steps(const Instance& instance, int depth) {
+    const auto n_axes = static_cast<double>(instance.axes.size());
+    const auto n_tests = static_cast<double>(instance.n_tests);
+    const double sums = instance.n_rows * std::pow(n_axes, depth);
+    const double walks = 4.0 * instance.n_rows * n_axes * n_axes * std::log2(n_tests + 2.0);
+    return sums + (depth > 2 ? n_tests * n_tests * n_tests / 8.0 : std::min(n_tests * n_tests, walks));
+}
+
+// Half of what is left goes to the cache, half to the tables of the closed forms.
+std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
+    if (limits.memory_bytes <= 0) {
+        return std::size_t{1} << 40;
+    }
+    const auto most = static_cast<std::size_t>(limits.memory_bytes);
+    const std::size_t held = instance.bytes();
+    return most > held ? most - held : 0;
+}
+
+std::size_t cache_bytes(std::size_t spare, const Control& control) {
+    return control.is_off(no_cache) ? 0 : std::min(default_cache_bytes, spare / 2);
+}
+
+// Row sets on the way down and the closed forms' own rows: what a search cannot do without.
+std::size_t least_bytes(const Instance& instance) {
+    return 2 * instance.bytes();
+}
+
+// A tree of m leaves is no deeper than m − 1, whatever is lifted later.
+Constraints with_depth_of_leaves(Constraints constraints) {
+    if (constraints.max_leaves > 0 && (constraints.max_depth < 0 || constraints.max_depth >= constraints.max_leaves)) {
+        constraints.max_depth = constraints.max_leaves - 1;
+    }
+    return constraints;
+}
+
+// Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
+Constraints without_leaf_limits(Constraints constraints, std::int32_t n_labels) {
+    constraints.max_leaves = 0;
+    if (n_labels == 2) {
+        constraints.min_samples_leaf = 1;
+        constraints.min_weight_leaf = 0.0;
+        constraints.min_samples_arm = 0;
+    }
+    return constraints;
+}
+
+}  // namespace
+
+Search::Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control)
+    : instance_(instance),
+      spare_bytes_(spare_bytes(instance, limits)),
+      constraints_(with_depth_of_leaves(constraints)),
+      limits_(limits),
+      control_(control),
+      stumps_(instance_, constraints_, control),
+      two_labels_(instance_, control, spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
+      any_labels_(instance_, constraints_, stumps_, control,
+                  spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
+      cache_(cache_bytes(spare_bytes_, control)),
+      witness_(instance.reference.empty() ? limits.witness : nullptr),
+      is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
+      has_relaxation_(!is_two_labels_ && (instance.n_labels == 2 || constraints.max_leaves > 0) &&
+                      !control.is_off(no_relaxation)),
+      is_bounded_(!constraints.has_leaf_minimum()) {}
+
+std::size_t Search::width_at(int depth) const {
+    if (constraints_.max_leaves == 0) {
+        return 1;
+    }
+    const std::size_t most = depth >= 20 ? std::size_t{1} << 20 : std::size_t{1} << depth;
+    return std::min(most, static_cast<std::size_t>(constraints_.max_leaves));
+}
+
+bool Search::is_fast(int depth, const Local& local) const {
+    return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && !control_.is_off(no_cost_model) &&
+                          two_labels_.triples_pay(local, given_up_.load(std::memory_order_relaxed) <= 0));
+}
+
+// Whether closed forms pay shows as root tests are looked at: after as many looks as cost what depth three costs in
+// closed form, the looks yet to come are spared.
+double Search::patience(int depth, const Local& local) const {
+    if (!is_two_labels_ || depth != 3 || control_.is_off(no_triples)) {
+        return std::numeric_limits<double>::infinity();
+    }
+    const double looks = two_labels_.looks_in_triples(local);
+    return control_.is_off(no_cost_model) ? std::min(looks, 2.0) : looks;
+}
+
+// Bounds are heard one by one as they are made.
+void Search::hear(Claim by, const Subproblem& problem, Outcome& outcome) const {
+    if (witness_ != nullptr) {
+        outcome.lower = witness_->hear(by, problem.set.key, problem.depth, outcome.lower);
+        outcome.relaxed = witness_->hear(by, problem.set.key, problem.depth, outcome.relaxed);
+    }
+}
+
+// And an answer when it is given, by whatever gave it.
+void Search::hear_answer(Claim by, const Subproblem& problem, const Outcome& outcome) const {
+    if (witness_ != nullptr && !control_.should_stop()) {
+        const bool is_root = problem.root != nullptr;
+        witness_->hear_answer(by, problem.set.key, problem.depth, problem.budget, outcome, is_root);
+    }
+}
+
+// Work is shared at the root: further down there is too little of it.
+int Search::n_threads_at(const Subproblem& problem) const {
+    return problem.root != nullptr ? std::max(1, limits_.n_threads) : 1;
+}
+
+NodePtr Search::tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const {
+    if (outcome.tree[entry]) {
+        return outcome.tree[entry];
+    }
+    return two_labels_.extract_below(set, outcome.closed);
+}
+
+// Pre: depth >= 0. Post: every entry below the budget is the optimum of the subproblem (at the root: the last entry);
+// `lower` holds for all trees. Stopped: `lower` is still true, entries are the best trees seen.
+Outcome Search::solve(const Subproblem& problem) {
+    const int deepest = bounds::deepest_below(problem.budget, problem.depth, instance_.penalty);
+    if (deepest < problem.depth && !control_.is_off(no_leaf_bound)) {
+        return solve_shallower(problem, deepest);
+    }
+    statistics_.subproblems.fetch_add(1, std::memory_order_relaxed);
+    Outcome outcome(width_at(problem.depth));
+    if (settle_by_leaf(problem, outcome) || recall(problem, outcome)) {
+        return outcome;
+    }
+    const Local local(instance_, problem.set);
+    if (local.n_tests == 0) {
+        outcome.lower = outcome.value[0];
+        hear(Claim::leaf, problem, outcome);
+        return outcome;
+    }
+    const bool is_solved = solve_two_labels(problem, local, outcome) || settle_relaxed(problem, local, outcome) ||
+                           solve_any_labels(problem, local, outcome);
+    if (!is_solved) {
+        const Amount shallower = deepen(problem, outcome);
+        if (!expand(problem, local, shallower, outcome)) {
+            solve_closed(problem, local, outcome);
+        }
+    }
+    remember(problem, outcome);
+    return outcome;
+}
+
+// Pre: no tree deeper than this costs less than the budget. Post: as of `solve`.
+Outcome Search::solve_shallower(const Subproblem& problem, int depth) {
+    Outcome outcome = solve({problem.set, depth, problem.budget, problem.root});
+    const Amount deeper = bounds::deeper_than(depth, instance_.penalty);
+    outcome.lower = std::min(outcome.lower, deeper);
+    outcome.relaxed = std::min(outcome.relaxed, deeper);
+    // A limit of leaves has more entries at more depth; what is cheaper than the budget is no better in them.
+    const std::size_t width = width_at(problem.depth);
+    outcome.value.resize(width, outcome.best());
+    outcome.tree.resize(width, outcome.tree.back());
+    hear(Claim::depth_cap, problem, outcome);
+    hear_answer(Claim::depth_cap, problem, outcome);
+    return outcome;
+}
+
+// Post: every entry holds the set's leaf, where it is allowed, and the bounds are those of any tree. True: the leaf is
+// the answer, or the bounds are enough, or it is time to stop.
+bool Search::settle_by_leaf(const Subproblem& problem, Outcome& outcome) const {
+    const auto& [set, depth, budget, root] = problem;
+    const Amount penalty = instance_.penalty;
+    if (is_two_labels_) {
+        outcome.value[0] = two_labels_.leaf_value(set);
+        outcome.tree[0] = make_leaf(TwoLabels::leaf_label(set));
+    } else {
+        stumps_.put_leaf(set, outcome);
+    }
+    const Amount leaf = outcome.value[0];
+    const Amount split = control_.is_off(no_leaf_bound) ? penalty : bounds::split(penalty);
+    outcome.lower = std::min(leaf, split);
+    outcome.relaxed = std::min(leaf, is_bounded_ ? split : penalty);
+    hear(Claim::split, problem, outcome);
+    // A set that misses a minimum misses it in all its parts.
+    const bool is_too_small = leaf == unreachable || (set.count > 0 && set.count < 2 * constraints_.min_samples_leaf);
+    if (depth == 0 || set.rows.size() < 2 || (leaf <= split && !control_.is_off(no_leaf_bound)) || is_too_small) {
+        outcome.lower = leaf;
+        hear(Claim::leaf, problem, outcome);
+        return true;
+    }
+    if (!instance_.reference.empty()) {
+        const Amount guess = set.reference + penalty;
+        outcome.lower = std::max(outcome.lower, std::min(leaf, guess));
+        outcome.relaxed = std::max(outcome.relaxed, std::min(leaf, guess));
+        if (leaf <= guess) {
+            return true;
+        }
+    }
+    return outcome.lower >= budget || control_.should_stop();
+}
+
+bool Search::is_remembered(const Subproblem& problem) const {
+    return problem.depth >= 3 && !control_.is_off(no_cache);
+}
+
+// Post: the bounds are no worse than what memory has. True: it has the answer, for this budget or a larger one.
+bool Search::recall(const Subproblem& problem, Outcome& outcome) {
+    const auto& [set, depth, budget, root] = problem;
+    if (!is_remembered(problem)) {
+        return false;
+    }
+    auto known = cache_.find(set.key, depth);
+    if (!known) {
+        return false;
+    }
+    outcome.lower = std::max(outcome.lower, known->lower);
+    outcome.relaxed = std::max(outcome.relaxed, known->relaxed);
+    hear(Claim::cache, problem, outcome);
+    if (known->lower >= budget || known->budget >= budget) {
+        statistics_.cache_hits.fetch_add(1, std::memory_order_relaxed);
+        outcome.value = std::move(known->value);
+        outcome.tree = std::move(known->tree);
+        outcome.closed = known->closed;
+        hear_answer(Claim::cache, problem, outcome);
+        return true;
+    }
+    return false;
+}
+
+// Pre: what the outcome holds is the answer for the budget, unless the search was stopped.
+void Search::remember(const Subproblem& problem, const Outcome& outcome) {
+    if (is_remembered(problem) && !control_.should_stop()) {
+        const Amount budget = problem.budget;
+        cache_.store(problem.set.key, problem.depth,
+                     {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
+    }
+}
+
+// True: nothing but depth and λ limits a tree of two labels, and a closed form gave the answer at once.
+bool Search::solve_two_labels(const Subproblem& problem, const Local& local, Outcome& outcome) {
+    if (!is_two_labels_ || !is_fast(problem.depth, local)) {
+        return false;
+    }
+    solve_closed(problem, local, outcome);
+    return true;
+}
+
+// Pre: nothing but depth and λ limits a tree of two labels, and the depth has a closed form. Post: as of `solve`.
+void Search::solve_closed(const Subproblem& problem, const Local& local, Outcome& outcome) {
+    const auto& [set, depth, budget, root] = problem;
+    (depth == 3 ? statistics_.triples : statistics_.pairs).fetch_add(1, std::memory_order_relaxed);
+    const Amount goal = std::min(budget, outcome.value[0]);
+    const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, goal, n_threads_at(problem));
+    outcome.lower = std::max(outcome.lower, answer.lower);
+    outcome.relaxed = outcome.lower;
+    if (answer.value < outcome.value[0]) {
+        outcome.value[0] = answer.value;
+        outcome.tree[0] = answer.tree;
+        outcome.closed = {depth, answer.axis, answer.code};
+    }
+    const Claim claim = depth == 3 ? Claim::triple_form : depth == 2 ? Claim::pair_form : Claim::stump_form;
+    hear(claim, problem, outcome);
+    hear_answer(claim, problem, outcome);
+}
+
+// Below the root, the closed form of two labels with every limit on leaves lifted. Post: the bounds are no worse than
+// its own. True: they are enough, or its best tree keeps the limits, so that it is the best.
+bool Search::settle_relaxed(const Subproblem& problem, const Local& local, Outcome& outcome) const {
+    const auto& [set, depth, budget, root] = problem;
+    if (!has_relaxation_ || instance_.n_labels != 2 || root != nullptr || !is_fast(depth, local)) {
+        return false;
+    }
+    const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget);
+    outcome.relaxed = std::max(outcome.relaxed, answer.lower);
+    outcome.lower = std::max(outcome.lower, answer.lower);
+    hear(Claim::relaxed_form, problem, outcome);
+    if (outcome.lower >= std::min(budget, outcome.value[0])) {
+        hear_answer(Claim::relaxed_form, problem, outcome);
+        return true;
+    }
+    if (outcome.value.size() > 1 || answer.axis < 0) {
+        return false;
+    }
+    const NodePtr tree = answer.tree ? answer.tree : two_labels_.extract_below(set, {depth, answer.axis, answer.code});
+    if (!control_.should_stop() && keeps_limits(instance_, constraints_, tree, set)) {
+        outcome.value[0] = outcome.lower = answer.value;
+        outcome.tree[0] = tree;
+        hear(Claim::kept_form, problem, outcome);
+        hear_answer(Claim::kept_form, problem, outcome);
+        return true;
+    }
+    return false;
+}
+
+// True: a closed form for any labels and limits gave the answer: a stump, or depth two.
+bool Search::solve_any_labels(const Subproblem& problem, const Local& local, Outcome& outcome) {
+    const auto& [set, depth, budget, root] = problem;
+    Claim claim = Claim::stumps;
+    if (depth == 1 || outcome.value.size() == 2) {
+        stumps_.solve(set, local, outcome);
+        if (is_bounded_) {
+            outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
+        }
+    } else if (depth == 2 && !control_.is_off(no_coarse) && any_labels_.fits(local)) {
+        statistics_.pairs.fetch_add(1, std::memory_order_relaxed);
+        any_labels_.solve(set, local, budget, n_threads_at(problem), outcome);
+        claim = Claim::any_labels;
+    } else {
+        return false;
+    }
+    hear(claim, problem, outcome);
+    hear_answer(claim, problem, outcome);
+    return true;
+}
+
+// Solves for a depth less. Post: its trees are the outcome's where they are better. Returns what no tree of a depth
+// less costs less than, leaf minima lifted.
+Amount Search::deepen(const Subproblem& problem, Outcome& outcome) {
+    Amount shallower = instance_.penalty;
+    if (control_.is_off(no_deepening)) {
+        return shallower;
+    }
+    const Outcome prior = solve({problem.set, problem.depth - 1, problem.budget});
+    shallower = std::max(shallower, prior.relaxed);
+    for (std::size_t m = 0; m < outcome.value.size(); ++m) {
+        const std::size_t from = std::min(m, prior.value.size() - 1);
+        if (prior.value[from] < outcome.value[m]) {
+            outcome.value[m] = prior.value[from];
+            outcome.tree[m] = prior.tree[from];
+            outcome.closed = prior.closed;
+        }
+    }
+    return shallower;
+}
+
+// Looks at root tests until none can beat what is known; false where patience ended first. Work is shared between
+// threads at the root only.
+bool Search::expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome) {
+    const auto& [set, depth, budget, root] = problem;
+    statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
+    Frontier::Goal goal;
+    goal.depth = depth;
+    goal.budget = budget;
+    goal.shallower = shallower;
+    if (!instance_.reference.empty()) {
+        goal.guess = set.reference + instance_.penalty;
+    }
+    // Below the root every number of leaves may be asked for: a test matters while it can beat the best of two.
+    goal.entry = root != nullptr || outcome.value.size() == 1 ? outcome.value.size() - 1 : 1;
+    goal.two_labels = is_two_labels_ ? &two_labels_ : nullptr;
+    // Where lifted limits are solved for, a bound above the cap comes without asking.
+    goal.is_spare_asked = is_two_labels_ || instance_.n_labels > 2;
+    goal.patience = patience(depth, local);
+    if (root != nullptr) {
+        goal.report = [this, &set, beyond = root->beyond](Amount least) {
+            const Amount lower = std::min(least, beyond);
+            raise_lower(witness_ == nullptr ? lower
+                                            : witness_->hear(Claim::frontier, set.key, instance_.n_rows, lower));
+        };
+    }
+    Frontier frontier(instance_, control_, witness_, set, local, goal, outcome);
+    share_work(n_threads_at(problem), [&](int) {
+        try {
+            while (std::optional<Frontier::Look> look = frontier.next()) {
+                look_at(problem, local, *look, frontier);
+                frontier.close(*look, !control_.should_stop());
+            }
+        } catch (...) {
+            frontier.abandon();
+            throw;
+        }
+    });
+    statistics_.similar += frontier.n_similar();
+    const Amount value = outcome.best();
+    Amount lower = value <= goal.guess ? value : std::min(budget, value);
+    if (frontier.was_stopped() || frontier.has_given_up()) {
+        lower = std::min(lower, frontier.lower());
+    }
+    outcome.lower = std::max(outcome.lower, lower);
+    if (is_bounded_) {
+        outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
+    } else if (!frontier.was_stopped() && instance_.reference.empty()) {
+        // Tests that were not looked at have relaxed bounds no less than the value.
+        outcome.relaxed = std::max(outcome.relaxed, std::min({budget, value, frontier.relaxed()}));
+    }
+    hear(Claim::expansion, problem, outcome);
+    if (goal.patience < std::numeric_limits<double>::infinity()) {
+        given_up_.fetch_add(frontier.has_given_up() ? 1 : -1, std::memory_order_relaxed);
+    }
+    if (frontier.has_given_up()) {
+        return false;
+    }
+    hear_answer(Claim::expansion, problem, outcome);
+    return true;
+}
+
+// Solves both sides of a test, the larger first, as far as they may be part of a tree below the cap. Post: the bounds
+// of the sides are no worse than before; what they make together is on offer.
+void Search::look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier) {
+    const int depth = problem.depth;
+    const Amount cap = look.cap;
+    const Amount spare = look.spare;
+    statistics_.probes.fetch_add(1, std::memory_order_relaxed);
+    const bool is_left_first = look.split.left.rows.size() >= look.split.right.rows.size();
+    const RowSet& first = is_left_first ? look.split.left : look.split.right;
+    const RowSet& second = is_left_first ? look.split.right : look.split.left;
+    Amount& first_lower = is_left_first ? look.sides.left : look.sides.right;
+    Amount& second_lower = is_left_first ? look.sides.right : look.sides.left;
+    const auto solve_side = [&](const RowSet& side, Amount budget) {
+        if (witness_ != nullptr) {
+            witness_->hear_budget(problem.set.key, depth, cap, side.key, budget);
+        }
+        return solve({side, depth - 1, budget});
+    };
+    const Outcome a = solve_side(first, cap - second_lower + spare);
+    first_lower = std::max(first_lower, a.relaxed);
+    if (std::max(a.lower, first_lower) + second_lower >= cap) {
+        return;
+    }
+    const Outcome b = solve_side(second, cap - std::max(a.lower, first_lower) + spare);
+    second_lower = std::max(second_lower, b.relaxed);
+    const LocalAxis& axis = local.axes[static_cast<std::size_t>(look.interval.axis)];
+    const RootTest test{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + look.test)]};
+    if (is_left_first != axis.is_reversed) {
+        combine(problem, test, {first, a}, {second, b}, frontier);
+    } else {
+        combine(problem, test, {second, b}, {first, a}, frontier);
+    }
+}
+
+// Offers every tree that a root test makes of the two sides' trees.
+void Search::combine(const Subproblem& problem, const RootTest& test, const Solved& left, const Solved& right,
+                     Frontier& frontier) {
+    const std::size_t width = width_at(problem.depth);
+    const std::vector<Amount>& l = left.outcome.value;
+    const std::vector<Amount>& r = right.outcome.value;
+    for (std::size_t i = 0; i < l.size(); ++i) {
+        for (std::size_t j = 0; j < r.size(); ++j) {
+            // Entry i is a tree of at most i + 1 leaves; without a limit both indices are 0 and the target is entry 0.
+            const std::size_t leaves = i + j + 2;
+            const std::size_t entry = width == 1 ? 0 : leaves - 1;
+            if (entry >= width || l[i] >= unreachable || r[j] >= unreachable) {
+                continue;
+            }
+            const NodePtr tree = frontier.offer(entry, l[i] + r[j], [&] {
+                return make_split(test.axis, test.code, tree_of(left.set, left.outcome, i),
+                                  tree_of(right.set, right.outcome, j));
+            });
+            if (tree && problem.root != nullptr) {
+                offer(tree);
+            }
+        }
+    }
+}
+
+bool Search::offer(const NodePtr& tree) {
+    const Judged judged = judge(instance_, tree);
+    const Amount value = judged.cost + times(judged.leaves, instance_.penalty);
+    const std::lock_guard lock(best_mutex_);
+    if (value >= best_value_) {
+        return false;
+    }
+    best_value_ = value;
+    best_tree_ = tree;
+    upper_now_.store(value, std::memory_order_relaxed);
+    return true;
+}
+
+void Search::raise_lower(Amount value) {
+    Amount now = lower_now_.load(std::memory_order_relaxed);
+    const Amount most = upper_now_.load(std::memory_order_relaxed);
+    value = std::min(value, most);
+    while (value > now && !lower_now_.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
+    }
+}
+
+// Trees to begin with. The first one splits where the sides are purest, as CART does, and is cut back at λ. The next
+// ones look ahead: every test is the root test of the best tree of depth two (or three, where that takes milliseconds)
+// below it; `depth` is what they may have, 0 for none of them. They take at most half of the time there is, but for the
+// look that is under way.
+void Search::plant(const RowSet& root, int depth) {
+    const Control half(Control::Half{control_});
+    const auto purest = [&](const RowSet& rows, int) { return stumps_.purest(rows); };
+    offer(grow_tree(instance_, constraints_, stumps_, control_, root, purest));
+    const bool is_three_quick = is_two_labels_ && instance_.n_tests <= few_tests && !control_.is_off(no_triples);
+    // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
+    for (int ahead = 2; ahead <= (is_three_quick ? 3 : 2) && ahead + 2 <= depth; ++ahead) {
+        offer(grow_tree(instance_, constraints_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
+            if (half.should_stop()) {
+                return purest(rows, depth_left);
+            }
+            const Outcome best = solve({rows, std::min(depth_left, ahead), unreachable});
+            const NodePtr& tree = best.tree.back();
+            const RootTest test =
+                tree ? RootTest{tree->axis, tree->code} : RootTest{best.closed.axis, best.closed.code};
+            // Where nothing pays so near, something may further down.
+            return test.axis >= 0 ? test : purest(rows, depth_left);
+        }));
+    }
+}
+
+// Without limits on leaves the problem is the faster one: its optimum is a bound, and where it keeps the limits anyway
+// it is the answer. A limit of m leaves is then approached by raising their price to λ' >= λ (the bound `priced`);
+// where an optimum at λ' has exactly m leaves, bound and tree meet and it is the answer. Prices are tried at the slope
+// between the best trees known above and below m leaves until nothing new appears. The first tree below is a greedy
+// one, which need not be on the hull: slopes are at least λ (the tree above is better at λ) but may be as large as the
+// total. Returns the best bound.
+Amount Search::relax_limits(const RowSet& root) {
+    const Amount most_leaves = constraints_.max_leaves > 0 ? constraints_.max_leaves : instance_.n_rows;
+    const Constraints relaxed = without_leaf_limits(constraints_, instance_.n_labels);
+    const Control half(Control::Half{control_});
+    Instance priced = instance_;
+    Judged few = judge(instance_, best_tree_);
+    Judged many;
+    Amount lower = 0;
+    while (true) {
+        const bool is_first = many.leaves == 0;
+        if (!is_first) {
+            priced.penalty = (few.cost - many.cost) / (many.leaves - few.leaves);
+        }
+        // The witness keeps the lifted limits too, and costs what it costs at this price.
+        std::optional<Witness> witness;
+        Limits limits = limits_;
+        if (witness_ != nullptr) {
+            witness.emplace(priced, witness_->tree());
+            witness->lie = witness_->lie;
+            limits.witness = &*witness;
+        }
+        Search search(priced, relaxed, limits, half);
+        const Result answer = search.run();
+        statistics_.subproblems += search.statistics_.subproblems;
+        lower = std::max(lower, bounds::priced(answer.lower, priced.penalty - instance_.penalty, most_leaves));
+        if (keeps_limits(instance_, constraints_, answer.tree, root)) {
+            offer(answer.tree);
+        }
+        // Of the answer it is in range: a lone leaf costs no less. Of the others it may not be, and saturates.
+        const auto value_of = [&](const auto& tree) { return tree.cost + times(tree.leaves, priced.penalty); };
+        const bool is_new = is_first || value_of(answer) < std::min(value_of(few), value_of(many));
+        if (answer.status != Status::optimal || lower >= best_value_ || !is_new || answer.leaves == most_leaves ||
+            (is_first && answer.leaves < most_leaves)) {
+            return lower;
+        }
+        Judged& end = answer.leaves > most_leaves ? many : few;
+        end.cost = answer.cost;
+        end.leaves = answer.leaves;
+    }
+}
+
+Result Search::run() {
+    const RowSet root = all_rows(instance_);
+    const Amount penalty = instance_.penalty;
+    offer(make_leaf(instance_.best_label_of_all));
+    Result result;
+    const int deepest = std::max(0, instance_.n_rows - 1);
+    int most_depth = constraints_.max_depth < 0 ? deepest : std::min(constraints_.max_depth, deepest);
+    if (instance_.n_tests == 0 || instance_.n_labels < 2) {
+        most_depth = 0;
+    }
+    Amount known_lower = std::min(best_value_, bounds::split(penalty));
+    bool is_done = most_depth == 0;
+    const auto heard = [&](Claim by, Amount lower) {
+        return witness_ == nullptr ? lower : witness_->hear(by, root.key, most_depth, lower);
+    };
+
+    const bool has_memory = spare_bytes_ >= least_bytes(instance_);
+    // One closed form answers it all. It ends long before a limit could stop it (by a forecast a hundred times over,
+    // for forecasts err), or there is none; else a tree comes first.
+    const bool is_shallow = most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= few_tests);
+    const bool is_quick =
+        is_shallow && closed_steps(instance_, most_depth) <= few_steps * std::max(1.0, control_.seconds_left());
+    if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
+        plant(root, is_shallow ? 0 : most_depth);
+        is_done = known_lower >= best_value_;
+    }
+    if (!is_done && has_memory && has_relaxation_) {
+        known_lower = std::max(known_lower, relax_limits(root));
+        known_lower = heard(Claim::price, known_lower);
+        raise_lower(known_lower);
+        is_done = known_lower >= best_value_;
+    }
+    // Shallower depths give the deeper ones a tree to beat; a closed form that is quick needs none.
+    int first_depth = 1;
+    if (control_.is_off(no_deepening) && constraints_.max_depth >= 0) {
+        first_depth = most_depth;
+    } else if (is_two_labels_ && instance_.n_tests <= few_tests) {
+        first_depth = std::min(most_depth, control_.is_off(no_triples) ? 2 : 3);
+    }
+    for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
+        statistics_.depth_reached = depth;
+        const Root at_root{depth == most_depth ? unreachable : bounds::deeper_than(depth, penalty)};
+        const Outcome outcome = solve({root, depth, best_value_, &at_root});
+        if (outcome.best() < best_value_) {
+            offer(tree_of(root, outcome, outcome.value.size() - 1));
+        }
+        const bool was_stopped = control_.should_stop();
+        const Amount within = was_stopped ? std::min(outcome.lower, best_value_) : best_value_;
+        known_lower = heard(Claim::deeper, std::max(known_lower, std::min(within, at_root.beyond)));
+        raise_lower(known_lower);
+        is_done = known_lower >= best_value_;
+    }
+    result.tree = simplify(instance_, best_tree_, root);
+    const Judged judged = judge(instance_, result.tree);
+    result.cost = judged.cost;
+    result.leaves = judged.leaves;
+    const Amount value = judged.cost + times(judged.leaves, penalty);
+    result.lower = std::min(value, is_done || known_lower >= value ? value : known_lower);
+    result.lower = heard(Claim::result, result.lower);
+    if (!is_done && known_lower < value) {
+        result.status = !has_memory          ? Status::memory_limit
+                        : control_.is_late() ? Status::time_limit
+                                             : Status::interrupted;
+    }
+    if (!instance_.reference.empty()) {
+        result.status = result.status == Status::optimal ? Status::guessed : result.status;
+    }
+    statistics_.cache_entries = cache_.size();
+    statistics_.cache_forgotten = cache_.n_forgotten();
+    return result;
+}
+
+}  // namespace certree

@@ -1,0 +1,129 @@
+// The search: a certified optimal tree of an instance, or the best tree so far and a true lower bound.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "control.hpp"
+#include "instance/judge.hpp"
+#include "search/cache.hpp"
+#include "search/frontier.hpp"
+#include "search/witness.hpp"
+#include "shallow/any_labels/any_labels.hpp"
+#include "shallow/any_labels/stumps.hpp"
+#include "shallow/two_labels/two_labels.hpp"
+
+namespace certree {
+
+struct Limits {
+    double seconds = 1e18;
+    std::int64_t memory_bytes = 0;  // 0: no limit
+    int n_threads = 1;
+    std::uint32_t switches = 0;
+    const Witness* witness = nullptr;  // for tests: a tree that no claim of the search may rule out
+};
+
+struct Statistics {
+    std::atomic<std::int64_t> subproblems{0};
+    std::atomic<std::int64_t> expansions{0};
+    std::atomic<std::int64_t> probes{0};
+    std::atomic<std::int64_t> similar{0};
+    std::atomic<std::int64_t> cache_hits{0};
+    std::atomic<std::int64_t> triples{0};
+    std::atomic<std::int64_t> pairs{0};
+    std::int64_t cache_entries = 0;
+    std::int64_t cache_forgotten = 0;
+    int depth_reached = 0;
+};
+
+enum class Status { optimal, guessed, time_limit, memory_limit, interrupted };
+
+struct Result {
+    NodePtr tree;
+    Amount cost = 0;  // without λ and offset
+    int leaves = 1;
+    Amount lower = 0;  // with λ, without offset
+    Status status = Status::optimal;
+};
+
+class Search {
+public:
+    Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control);
+
+    Result run();
+
+    // Safe to call while run() is under way in another thread.
+    Amount upper_now() const { return upper_now_.load(std::memory_order_relaxed); }
+    Amount lower_now() const { return lower_now_.load(std::memory_order_relaxed); }
+
+    const Statistics& statistics() const { return statistics_; }
+
+private:
+    // What is asked at the root alone: it shares work between threads, reports bounds and offers trees as they come.
+    struct Root {
+        Amount beyond;  // no tree deeper than the depth at hand costs less
+    };
+    struct Subproblem {
+        const RowSet& set;
+        int depth;
+        Amount budget;
+        const Root* root = nullptr;  // null below the root
+    };
+    struct Solved {
+        const RowSet& set;
+        const Outcome& outcome;
+    };
+
+    // A subproblem is solved by the first of these steps that can.
+    Outcome solve(const Subproblem& problem);
+    Outcome solve_shallower(const Subproblem& problem, int depth);
+    bool settle_by_leaf(const Subproblem& problem, Outcome& outcome) const;
+    bool recall(const Subproblem& problem, Outcome& outcome);
+    bool solve_two_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
+    bool settle_relaxed(const Subproblem& problem, const Local& local, Outcome& outcome) const;
+    bool solve_any_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
+    Amount deepen(const Subproblem& problem, Outcome& outcome);
+    bool expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome);
+    void solve_closed(const Subproblem& problem, const Local& local, Outcome& outcome);
+    void remember(const Subproblem& problem, const Outcome& outcome);
+
+    void look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier);
+    void combine(const Subproblem& problem, const RootTest& test, const Solved& left, const Solved& right,
+                 Frontier& frontier);
+    void hear(Claim by, const Subproblem& problem, Outcome& outcome) const;
+    void hear_answer(Claim by, const Subproblem& problem, const Outcome& outcome) const;
+    bool is_remembered(const Subproblem& problem) const;
+    int n_threads_at(const Subproblem& problem) const;
+    NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
+    bool is_fast(int depth, const Local& local) const;
+    double patience(int depth, const Local& local) const;
+    std::size_t width_at(int depth) const;
+    void plant(const RowSet& root, int depth);
+    Amount relax_limits(const RowSet& root);
+    bool offer(const NodePtr& tree);
+    void raise_lower(Amount value);
+
+    const Instance& instance_;
+    std::size_t spare_bytes_;  // what memory_limit leaves beside the instance
+    Constraints constraints_;
+    const Limits& limits_;
+    const Control& control_;
+    Stumps stumps_;
+    TwoLabels two_labels_;
+    AnyLabels any_labels_;
+    Cache cache_;
+    const Witness* witness_;  // null but in tests, and where guesses make no claims
+    bool is_two_labels_;      // and nothing but depth and λ to keep to
+    bool has_relaxation_;     // limits on leaves whose lifting gives cheap bounds
+    bool is_bounded_;         // Monotone, Difference and Interval hold as they stand
+    Statistics statistics_;
+    NodePtr best_tree_;
+    Amount best_value_ = unreachable;
+    std::atomic<Amount> upper_now_{unreachable};
+    std::atomic<Amount> lower_now_{0};
+    std::mutex best_mutex_;
+    std::atomic<std::int64_t> given_up_{0};  // expansions that a closed form ended, less those that it did not
+};
+
+}  // namespace certree

@@ -1,0 +1,215 @@
+#include "shallow/any_labels/cost_tables.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
+
+namespace certree {
+
+namespace {
+
+// Sums over all rows must fit in 32 bits, with room for one that stands for none. The coarse grid is for tests: it
+// leaves the work to exact checks.
+Amount most_total(bool is_fine) {
+    return is_fine ? std::numeric_limits<std::int32_t>::max() - 1 : Amount{1} << 12;
+}
+
+std::size_t padded_width(std::size_t n) {
+    return (n + Kernels::lanes - 1) / Kernels::lanes * Kernels::lanes;
+}
+
+// How many groups an axis with many codes is cut into. More make tighter bounds and larger tables; all tables together
+// should stay in a near cache.
+std::int32_t most_groups_for(const Local& local, std::size_t width) {
+    constexpr std::size_t near_bytes = std::size_t{720} << 10;
+    constexpr std::size_t few = 32;
+    std::size_t n_long = 0;
+    for (const LocalAxis& axis : local.axes) {
+        n_long += static_cast<std::size_t>(axis.n_codes) > few ? 1 : 0;
+    }
+    const std::size_t fit = near_bytes / (std::max<std::size_t>(1, n_long) * width * sizeof(std::int32_t));
+    return static_cast<std::int32_t>(std::clamp<std::size_t>(fit, few, 1024));
+}
+
+}  // namespace
+
+std::size_t DenseCosts::width_for(std::int32_t n_labels) {
+    return padded_width(static_cast<std::size_t>(n_labels));
+}
+
+DenseCosts::DenseCosts(const Instance& instance, const RowSet& set, bool is_fine)
+    : width(width_for(instance.n_labels)) {
+    Amount total = 0;
+    std::uint64_t bits = 0;
+    for (const std::int32_t row : set.rows) {
+        const auto r = static_cast<std::size_t>(row);
+        total += instance.worst[r];
+        bits |= static_cast<std::uint64_t>(instance.worst[r]);
+        for (auto g = instance.gain_start[r]; g < instance.gain_start[r + 1]; ++g) {
+            bits |= static_cast<std::uint64_t>(instance.gains[static_cast<std::size_t>(g)].amount);
+        }
+    }
+    shift = bits == 0 ? 0 : std::countr_zero(bits);
+    while ((total >> shift) > most_total(is_fine)) {
+        ++shift;
+        is_exact = false;
+    }
+    costs.resize(set.rows.size() * width);
+    std::vector<Amount> exact(static_cast<std::size_t>(instance.n_labels));
+    for (std::size_t i = 0; i < set.rows.size(); ++i) {
+        const auto r = static_cast<std::size_t>(set.rows[i]);
+        std::fill(exact.begin(), exact.end(), instance.worst[r]);
+        for (auto g = instance.gain_start[r]; g < instance.gain_start[r + 1]; ++g) {
+            const Gain& gain = instance.gains[static_cast<std::size_t>(g)];
+            exact[static_cast<std::size_t>(gain.label)] -= gain.amount;
+        }
+        for (std::size_t k = 0; k < width; ++k) {
+            costs[i * width + k] = static_cast<std::int32_t>(exact[k < exact.size() ? k : 0] >> shift);
+        }
+    }
+}
+
+std::size_t Tallies::width_for(const Instance& instance, const Constraints& constraints) {
+    const std::size_t n_arms = constraints.min_samples_arm > 0 ? static_cast<std::size_t>(instance.n_arms) : 0;
+    return constraints.has_leaf_minimum() ? padded_width(2 + n_arms) : 0;
+}
+
+Tallies::Tallies(const Instance& instance, const Constraints& constraints, const RowSet& set, bool is_fine)
+    : width(width_for(instance, constraints)), tallies(set.rows.size() * width), least(width, 0) {
+    if (width == 0) {
+        return;
+    }
+    Amount total = 0;
+    for (const std::int32_t row : set.rows) {
+        total += instance.weight[static_cast<std::size_t>(row)];
+    }
+    int shift = 0;
+    // Rounding up may add one for every row.
+    while ((total >> shift) > most_total(is_fine) / 2) {
+        ++shift;
+        is_exact = false;
+    }
+    // More than all rows have is more than all rows have, whatever it is cut down to.
+    const auto as_minimum = [](Amount minimum) {
+        return static_cast<std::int32_t>(std::min<Amount>(minimum, std::numeric_limits<std::int32_t>::max()));
+    };
+    const std::size_t n_arms = constraints.min_samples_arm > 0 ? static_cast<std::size_t>(instance.n_arms) : 0;
+    least[0] = as_minimum(constraints.min_samples_leaf);
+    least[1] = as_minimum(instance.min_weight_leaf >> shift);
+    std::fill_n(least.begin() + 2, n_arms, as_minimum(constraints.min_samples_arm));
+    for (std::size_t i = 0; i < set.rows.size(); ++i) {
+        const auto r = static_cast<std::size_t>(set.rows[i]);
+        std::int32_t* tally = tallies.data() + i * width;
+        tally[0] = static_cast<std::int32_t>(instance.count[r]);
+        tally[1] = static_cast<std::int32_t>((instance.weight[r] + ((Amount{1} << shift) - 1)) >> shift);
+        for (std::size_t arm = 0; arm < n_arms; ++arm) {
+            tally[2 + arm] = instance.arm_count[r * n_arms + arm];
+        }
+    }
+}
+
+bool Tallies::are_enough(const std::vector<std::int32_t>& sums) const {
+    return std::equal(sums.begin(), sums.end(), least.begin(), std::greater_equal<>());
+}
+
+Order::Order(const LocalAxis& axis, std::int32_t n_rows)
+    : rows(static_cast<std::size_t>(n_rows)), start(static_cast<std::size_t>(axis.n_codes) + 1, 0) {
+    for (std::int32_t i = 0; i < n_rows; ++i) {
+        ++start[static_cast<std::size_t>(axis.codes[i]) + 1];
+    }
+    std::partial_sum(start.begin(), start.end(), start.begin());
+    std::vector<std::int32_t> next(start.begin(), start.end() - 1);
+    for (std::int32_t i = 0; i < n_rows; ++i) {
+        rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
+    }
+}
+
+CostTables::CostTables(const Instance& instance, const Constraints& constraints, const RowSet& set, const Local& rows,
+                       const Kernels& chosen, const Control& control)
+    : local(rows),
+      kernels(chosen),
+      n_labels(static_cast<std::size_t>(instance.n_labels)),
+      costs(instance, set, !control.is_off(no_fine_grid)),
+      tallies(instance, constraints, set, !control.is_off(no_fine_grid)),
+      total(costs.width, 0),
+      total_tallies(tallies.width, 0) {
+    const std::size_t width = costs.width;
+    const auto n_rows = static_cast<std::size_t>(local.n_rows);
+    const std::size_t n_axes = local.axes.size();
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        for (std::size_t k = 0; k < width; ++k) {
+            total[k] += costs.row(i)[k];
+        }
+        for (std::size_t k = 0; k < tallies.width; ++k) {
+            total_tallies[k] += tallies.row(i)[k];
+        }
+    }
+    // Equal mass of what each label costs, so that what is dear for one label alone is looked at closely too.
+    std::vector<double> share(n_rows, 0.0);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        for (std::size_t k = 0; k < n_labels; ++k) {
+            share[i] += static_cast<double>(costs.row(i)[k]) / std::max(1, total[k]);
+        }
+    }
+    const std::int32_t most_groups = control.is_off(no_cost_model) ? 4 : most_groups_for(local, width);
+    std::vector<double> mass;
+    for (const LocalAxis& axis : local.axes) {
+        order.emplace_back(axis, local.n_rows);
+        mass.assign(static_cast<std::size_t>(axis.n_codes), 0.0);
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            mass[static_cast<std::size_t>(axis.codes[i])] += share[i];
+        }
+        groups.emplace_back(axis, mass, most_groups);
+        first_group.push_back(n_groups);
+        n_groups += static_cast<std::size_t>(groups.back().size());
+    }
+    place.reserve(n_rows * n_axes);
+    place_start.reserve(n_rows + 1);
+    all.assign(n_groups * width, 0);
+    all_tallies.assign(n_groups * tallies.width, 0);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        place_start.push_back(static_cast<std::int32_t>(place.size()));
+        for (std::size_t c = 0; c < n_axes; ++c) {
+            const std::int32_t code = local.axes[c].codes[i];
+            if (code < local.axes[c].n_tests || !is_whole(c)) {
+                place.push_back(static_cast<std::int32_t>(first_group[c]) +
+                                groups[c].of_code[static_cast<std::size_t>(code)]);
+            }
+        }
+        const std::int32_t* places = place.data() + place_start.back();
+        const auto n_places = static_cast<std::int32_t>(place.size()) - place_start.back();
+        kernels.add_costs(all.data(), places, n_places, costs.row(i), static_cast<std::int32_t>(width));
+        kernels.add_costs(all_tallies.data(), places, n_places, tallies.row(i),
+                          static_cast<std::int32_t>(tallies.width));
+    }
+    place_start.push_back(static_cast<std::int32_t>(place.size()));
+    for (std::size_t c = 0; c < n_axes; ++c) {
+        if (local.axes[c].is_categorical) {
+            continue;
+        }
+        std::int32_t* cells = all.data() + first_group[c] * width;
+        for (std::size_t at = width; at < static_cast<std::size_t>(groups[c].size()) * width; ++at) {
+            cells[at] += cells[at - width];
+        }
+    }
+}
+
+std::size_t CostTables::bytes(const Instance& instance, const Constraints& constraints, const Local& local) {
+    const std::size_t width = DenseCosts::width_for(instance.n_labels);
+    const std::size_t tally_width = Tallies::width_for(instance, constraints);
+    const std::size_t n_axes = local.axes.size();
+    const auto most = static_cast<std::size_t>(most_groups_for(local, width));
+    std::size_t n_all_groups = 0;
+    std::size_t n_all_codes = 0;
+    for (const LocalAxis& axis : local.axes) {
+        const auto n_codes = static_cast<std::size_t>(axis.n_codes);
+        n_all_codes += n_codes;
+        n_all_groups += axis.is_categorical ? n_codes : std::min(n_codes, most);
+    }
+    const std::size_t rows = static_cast<std::size_t>(local.n_rows) * (width + tally_width + 2 * n_axes + 1);
+    // The tables, and once more as much a group for the worker that walks them.
+    return (rows + 2 * n_all_codes + 2 * n_all_groups * (width + tally_width + 4)) * sizeof(std::int32_t);
+}
+
+}  // namespace certree

@@ -1,0 +1,180 @@
+#include "shallow/any_labels/stumps.hpp"
+
+#include <algorithm>
+
+namespace certree {
+
+namespace {
+
+void put(Amount value, std::size_t n_leaves, const NodePtr& tree, Outcome& outcome) {
+    for (std::size_t m = std::min(n_leaves, outcome.value.size()) - 1; m < outcome.value.size(); ++m) {
+        if (value < outcome.value[m]) {
+            outcome.value[m] = value;
+            outcome.tree[m] = tree;
+        }
+    }
+}
+
+}  // namespace
+
+Stumps::Stumps(const Instance& instance, const Constraints& constraints, const Control& control)
+    : instance_(instance),
+      constraints_(constraints),
+      control_(control),
+      n_labels_(static_cast<std::size_t>(instance.n_labels)),
+      n_arms_(static_cast<std::size_t>(instance.n_arms)),
+      n_channels_(n_labels_ + (constraints.has_leaf_minimum() ? 2 + n_arms_ : 0)) {}
+
+void Stumps::add_row(std::int32_t row, Amount* channels) const {
+    const auto r = static_cast<std::size_t>(row);
+    for (auto g = static_cast<std::size_t>(instance_.gain_start[r]);
+         g < static_cast<std::size_t>(instance_.gain_start[r + 1]); ++g) {
+        channels[instance_.gains[g].label] += instance_.gains[g].amount;
+    }
+    if (n_channels_ > n_labels_) {
+        channels[n_labels_] += instance_.count[r];
+        channels[n_labels_ + 1] += instance_.weight[r];
+        for (std::size_t arm = 0; arm < n_arms_; ++arm) {
+            channels[n_labels_ + 2 + arm] += instance_.arm_count[r * n_arms_ + arm];
+        }
+    }
+}
+
+Stumps::Channels Stumps::sum(const RowSet& set) const {
+    Channels channels(n_channels_, 0);
+    for (const std::int32_t row : set.rows) {
+        add_row(row, channels.data());
+    }
+    return channels;
+}
+
+bool Stumps::is_enough(const Amount* channels) const {
+    if (n_channels_ == n_labels_) {
+        return true;
+    }
+    const Amount* counts = channels + n_labels_;
+    return counts[0] >= constraints_.min_samples_leaf && counts[1] >= instance_.min_weight_leaf &&
+           std::all_of(counts + 2, counts + 2 + n_arms_, [&](Amount n) { return n >= constraints_.min_samples_arm; });
+}
+
+Amount Stumps::most_saved(const Amount* channels) const {
+    return *std::max_element(channels, channels + n_labels_);
+}
+
+std::int32_t Stumps::label_of(const Channels& channels) const {
+    const auto end = channels.begin() + static_cast<std::ptrdiff_t>(n_labels_);
+    return static_cast<std::int32_t>(std::max_element(channels.begin(), end) - channels.begin());
+}
+
+void Stumps::put_leaf(const RowSet& set, Outcome& outcome) const {
+    const Channels all = sum(set);
+    if (is_enough(all.data())) {
+        put(set.worst - most_saved(all.data()) + instance_.penalty, 1, make_leaf(label_of(all)), outcome);
+    }
+}
+
+void Stumps::put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, Outcome& outcome) const {
+    const Split split = split_rows(instance_, set, axis, code);
+    const Channels left = sum(split.left);
+    const Channels right = sum(split.right);
+    if (!is_enough(left.data()) || !is_enough(right.data())) {
+        return;
+    }
+    const Amount value = set.worst - most_saved(left.data()) - most_saved(right.data()) + 2 * instance_.penalty;
+    if (value < outcome.value[std::min<std::size_t>(1, outcome.value.size() - 1)]) {
+        put(value, 2, make_split(axis, code, make_leaf(label_of(left)), make_leaf(label_of(right))), outcome);
+    }
+}
+
+RootTest Stumps::purest(const RowSet& set) const {
+    // One channel more: what every label of a row weighs, which preparation took off all of them.
+    const std::size_t width = n_channels_ + 1;
+    const auto add = [&](std::int32_t row, Amount* channels) {
+        add_row(row, channels);
+        if (!instance_.common.empty()) {
+            channels[n_channels_] += instance_.common[static_cast<std::size_t>(row)];
+        }
+    };
+    // Σ weight of a label squared / weight of all: the purer, the larger.
+    const auto purity = [&](const Amount* channels) {
+        double squares = 0.0;
+        double all = 0.0;
+        for (std::size_t k = 0; k < n_labels_; ++k) {
+            const auto weight = static_cast<double>(channels[k] + channels[n_channels_]);
+            squares += weight * weight;
+            all += weight;
+        }
+        return all > 0.0 ? squares / all : 0.0;
+    };
+    const Local local(instance_, set);
+    Channels all(width, 0);
+    for (const std::int32_t row : set.rows) {
+        add(row, all.data());
+    }
+    Channels by_code;
+    Channels right(width);
+    RootTest best;
+    double most = -1.0;
+    for (const LocalAxis& axis : local.axes) {
+        if (control_.should_stop()) {
+            return {};
+        }
+        by_code.assign(static_cast<std::size_t>(axis.n_codes) * width, 0);
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            add(set.rows[i], by_code.data() + static_cast<std::size_t>(axis.codes[i]) * width);
+        }
+        for (std::size_t test = 0; test < static_cast<std::size_t>(axis.n_tests); ++test) {
+            Amount* left = by_code.data() + test * width;
+            for (std::size_t c = 0; c < width; ++c) {
+                left[c] += test > 0 && !axis.is_categorical ? *(left + c - width) : 0;
+                right[c] = all[c] - left[c];
+            }
+            if (is_enough(left) && is_enough(right.data())) {
+                const double found = purity(left) + purity(right.data());
+                if (found > most) {
+                    most = found;
+                    best = {axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test) + test]};
+                }
+            }
+        }
+    }
+    return best;
+}
+
+void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) const {
+    const Channels all = sum(set);
+    Channels by_code;
+    Channels right(n_channels_);
+    Amount most = -unreachable;
+    std::size_t best = 0;
+    for (const LocalAxis& axis : local.axes) {
+        if (control_.should_stop()) {
+            break;
+        }
+        by_code.assign(static_cast<std::size_t>(axis.n_codes) * n_channels_, 0);
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            add_row(set.rows[i], by_code.data() + static_cast<std::size_t>(axis.codes[i]) * n_channels_);
+        }
+        for (std::size_t test = 0; test < static_cast<std::size_t>(axis.n_tests); ++test) {
+            Amount* left = by_code.data() + test * n_channels_;
+            for (std::size_t c = 0; c < n_channels_; ++c) {
+                left[c] += test > 0 && !axis.is_categorical ? *(left + c - n_channels_) : 0;
+                right[c] = all[c] - left[c];
+            }
+            const Amount saved = most_saved(left) + most_saved(right.data());
+            if (saved > most && is_enough(left) && is_enough(right.data())) {
+                most = saved;
+                best = static_cast<std::size_t>(axis.first_test) + test;
+            }
+        }
+    }
+    if (most > -unreachable) {
+        const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[best])];
+        put_stump(set, axis.axis, local.test_code[best], outcome);
+    }
+    if (!control_.should_stop()) {
+        outcome.lower = outcome.best();
+    }
+}
+
+}  // namespace certree

@@ -1,0 +1,137 @@
+// What the closed forms of two labels work on and what they find.
+#pragma once
+
+#include <algorithm>
+
+#include "control.hpp"
+#include "shallow/two_labels/lines.hpp"
+
+namespace certree {
+
+inline void raise(std::int32_t& value, std::int32_t other) {
+    value = std::max(value, other);
+}
+
+// Σ |d| over the two leaves of the best stump in a set of signed sum d whose tests reach from low to high.
+inline std::int32_t stump_gain(std::int32_t d, std::int32_t high, std::int32_t low) {
+    return static_cast<std::int32_t>(std::max(magnitude(2 * Amount{high} - d), magnitude(2 * Amount{low} - d)));
+}
+
+// By root test and side, the largest Σ |d(leaf)| of a tree of one, two, three and four leaves. λ plays no part in them.
+struct Gains {
+    std::vector<std::int32_t> left[4];
+    std::vector<std::int32_t> right[4];
+    int most_leaves;
+
+    // Of sides with at most so many leaves; what is left empty is never read.
+    explicit Gains(std::size_t n_tests, int n_leaves = 4) : most_leaves(n_leaves) {
+        for (int m = 0; m < most_leaves; ++m) {
+            left[m].assign(n_tests, 0);
+            right[m].assign(n_tests, 0);
+        }
+    }
+
+    void merge(const Gains& other) {
+        for (int m = 0; m < most_leaves; ++m) {
+            for (std::size_t t = 0; t < left[m].size(); ++t) {
+                left[m][t] = std::max(left[m][t], other.left[m][t]);
+                right[m][t] = std::max(right[m][t], other.right[m][t]);
+            }
+        }
+    }
+
+    // The sides of a root test by the sums d of their rows and the extremes of their stumps.
+    void put_pair(std::size_t test, std::int32_t d_left, std::int32_t d_right, const Extremes& extremes) {
+        left[0][test] = static_cast<std::int32_t>(magnitude(d_left));
+        left[1][test] = stump_gain(d_left, extremes.high[0], extremes.low[0]);
+        right[0][test] = static_cast<std::int32_t>(magnitude(d_right));
+        right[1][test] = stump_gain(d_right, extremes.high[1], extremes.low[1]);
+    }
+
+    // The gain of the best tree on one side: Σ |d(leaf)| − 2λ · leaves, at the scale of λ: between −8λ and the
+    // total.
+    Amount side(const std::vector<std::int32_t> (&gains)[4], std::size_t test, int shift, Amount penalty) const {
+        Amount most = -unreachable;
+        for (int m = 0; m < most_leaves; ++m) {
+            most = std::max(most, (Amount{gains[m][test]} << shift) - 2 * penalty * (m + 1));
+        }
+        return most;
+    }
+
+    // The same of the best tree under a root test.
+    Amount total(std::size_t test, int shift, Amount penalty) const {
+        return side(left, test, shift, penalty) + side(right, test, shift, penalty);
+    }
+};
+
+// For every pair of tests, the signed sum of the rows on which both hold.
+struct PairTable {
+    Layout layout;
+    std::size_t stride;
+    std::vector<std::int32_t> cells;
+    std::vector<std::int32_t> total;  // by test: the rows on which it holds
+    std::int32_t all = 0;
+
+    explicit PairTable(const Local& local)
+        : layout(local, -1, -1),
+          stride(LineBuilder::line_size(layout)),
+          cells(stride * static_cast<std::size_t>(local.n_tests)) {}
+    std::int32_t* row(std::int32_t test) { return cells.data() + stride * static_cast<std::size_t>(test); }
+    const std::int32_t* row(std::int32_t test) const { return cells.data() + stride * static_cast<std::size_t>(test); }
+};
+
+// What the closed forms of one row set share.
+struct Prepared {
+    const Local& local;
+    RoundedAmounts amounts;
+    ActiveRows active;
+    LineBuilder builder;
+
+    const Kernels& kernels;
+    const Control& control;
+    Amount penalty;
+
+    Prepared(const Instance& instance, const RowSet& set, const Local& rows, const Kernels& chosen,
+             const Control& limits)
+        : local(rows),
+          amounts(instance, set, !limits.is_off(no_fine_grid)),
+          active(rows),
+          builder(rows, amounts.small, chosen, !limits.is_off(no_steps)),
+          kernels(chosen),
+          control(limits),
+          penalty(instance.penalty) {}
+};
+
+// Consecutive tests of one axis.
+struct Run {
+    std::int32_t from = 0;
+    std::int32_t to = 0;  // one past the last
+};
+
+// By axis, the root tests among which an optimal depth-two root (if any split is optimal) must be. Coarse to fine: see
+// coarse.cpp. Empty where that is not worth trying.
+std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared);
+
+// What a depth-two root test must gain to be of use, and what those that were passed over gain at the most. Both are
+// gains of exact amounts: what is said of rounded ones is widened by their slack.
+struct Wanted {
+    Amount more_than = -unreachable;
+    Amount passed_over = -unreachable;
+};
+
+// Rounds of batches of root tests, until intervals rule out the others: see root_rounds.cpp. Fills the gains of the
+// tests looked at and returns, by axis, those that are left for find_pair_gains.
+bool rounds_pay(const Prepared& prepared);
+std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted);
+
+// Depth two: fills the gains of one and two leaves; of root tests that are not wanted they may stay 0. Stops early,
+// gains unfinished, when the control says so; the same for all below.
+void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted);
+
+// The same for every root test, and the pair table.
+void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table);
+
+// Depth three: fills the gains of three and four leaves, given those of one and two.
+void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads);
+
+}  // namespace certree

@@ -1,0 +1,163 @@
+#include "shallow/two_labels/lines.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace certree {
+
+namespace {
+
+// Sums of sums must fit in 32 bits with a bit to spare. The coarse grid is for tests: it leaves the work to exact
+// checks.
+constexpr Amount fine_total = Amount{1} << 30;
+constexpr Amount coarse_total = Amount{1} << 12;
+
+}  // namespace
+
+RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool is_fine) {
+    Amount total = 0;
+    Amount bits = 0;
+    for (const std::int32_t row : set.rows) {
+        const Amount balance = magnitude(instance.balance[static_cast<std::size_t>(row)]);
+        total += balance;
+        bits |= balance;
+    }
+    shift = bits == 0 ? 0 : std::countr_zero(static_cast<std::uint64_t>(bits));
+    // Rows are fewer than 2^29, so the fine grid is finer than 2^28, and no grid is coarser than the total by row: the
+    // slack is in range.
+    const auto n_rows = static_cast<Amount>(set.rows.size());
+    const Amount most = is_fine ? fine_total - n_rows : std::max(coarse_total, n_rows);
+    const bool is_exact = (total >> shift) <= most;
+    while ((total >> shift) > most) {
+        ++shift;
+    }
+    slack = is_exact ? 0 : n_rows << (shift - 1);
+    small.reserve(set.rows.size());
+    const Amount half = is_exact ? 0 : Amount{1} << (shift - 1);
+    for (const std::int32_t row : set.rows) {
+        small.push_back(static_cast<std::int32_t>((instance.balance[static_cast<std::size_t>(row)] + half) >> shift));
+    }
+}
+
+template <class Lines>
+void LineBuilder::fill_single(Lines& lines) {
+    const auto width = static_cast<std::size_t>(single_width_);
+    lines.assign(width * amounts_.size(), 0);
+    for (std::size_t c = first_single_; c < local_.axes.size(); ++c) {
+        const std::int32_t* codes = local_.axes[c].codes;
+        for (std::size_t i = 0; i < amounts_.size(); ++i) {
+            if (codes[i] == 0) {
+                lines[i * width + (c - first_single_)] = static_cast<typename Lines::value_type>(amounts_[i]);
+            }
+        }
+    }
+}
+
+LineBuilder::LineBuilder(const Local& local, const std::vector<std::int32_t>& amounts, const Kernels& kernels,
+                         bool has_steps)
+    : local_(local), amounts_(amounts), kernels_(kernels), has_steps_(has_steps) {
+    first_single_ = local.axes.size() - static_cast<std::size_t>(local.n_single_axes);
+    std::int64_t total = 0;
+    for (const std::int32_t amount : amounts) {
+        total += magnitude(amount);
+    }
+    is_short_ = total <= std::numeric_limits<std::int16_t>::max();
+    single_width_ = (local.n_single_axes + 2 * Kernels::lanes - 1) / (2 * Kernels::lanes) * (2 * Kernels::lanes);
+    is_short_ ? fill_single(short_single_) : fill_single(single_);
+}
+
+std::size_t LineBuilder::scratch_size() const {
+    std::int32_t most_codes = 0;
+    for (const LocalAxis& axis : local_.axes) {
+        most_codes = std::max(most_codes, axis.n_codes);
+    }
+    return 2 * (static_cast<std::size_t>(most_codes) + 1);
+}
+
+void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout,
+                      std::int32_t* scratch) const {
+    if (n == 0) {
+        return;
+    }
+    const auto n_step = static_cast<std::size_t>(local_.n_step_axes);
+    const bool is_many = !has_steps_ || n > 6;
+    for (std::size_t c = 0; c < n_step; ++c) {
+        const std::int32_t offset = layout.offset[c];
+        if (offset < 0) {
+            continue;
+        }
+        const LocalAxis& axis = local_.axes[c];
+        if (is_many && (!has_steps_ || static_cast<std::int64_t>(n) * (axis.n_tests / 12 + 3) >
+                                           static_cast<std::int64_t>(n) + 2 * axis.n_tests)) {
+            // Two sums a code in turn: where most rows share one, each addition would wait for the one before.
+            for (std::size_t k = 0; k < n; ++k) {
+                scratch[2 * static_cast<std::size_t>(axis.codes[rows[k]]) + (k & 1)] +=
+                    amounts_[static_cast<std::size_t>(rows[k])];
+            }
+            std::int32_t sum = 0;
+            std::int32_t* at = line + offset;
+            for (std::int32_t t = 0; t < axis.n_tests; ++t) {
+                sum += scratch[2 * t] + scratch[2 * t + 1];
+                scratch[2 * t] = scratch[2 * t + 1] = 0;
+                at[t] += sum;
+            }
+            scratch[2 * axis.n_tests] = scratch[2 * axis.n_tests + 1] = 0;
+        } else {
+            kernels_.add_steps(line + offset, axis.n_tests, axis.codes, amounts_.data(), rows, n);
+        }
+    }
+    for (std::size_t c = n_step; c < first_single_; ++c) {
+        const LocalAxis& axis = local_.axes[c];
+        std::int32_t* at = line + layout.offset[c];
+        for (std::size_t k = 0; k < n; ++k) {
+            const std::int32_t code = axis.codes[rows[k]];
+            if (code < axis.n_tests) {
+                at[code] += amounts_[static_cast<std::size_t>(rows[k])];
+            }
+        }
+    }
+    if (local_.n_single_axes > 0) {
+        std::int32_t* at = line + layout.offset[first_single_];
+        if (is_short_) {
+            kernels_.add_short_rows(at, short_single_.data(), single_width_, rows, n);
+        } else {
+            kernels_.add_rows(at, single_.data(), single_width_, rows, n);
+        }
+    }
+}
+
+// Without branches on codes, which no processor can foresee: rows of the last code are placed too, then cut off.
+ActiveRows::ActiveRows(const Local& local) : axes(local.axes.size()) {
+    std::vector<std::int32_t> next;
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+        const LocalAxis& axis = local.axes[a];
+        std::vector<std::int32_t>& start = axes[a].start;
+        std::vector<std::int32_t>& rows = axes[a].rows;
+        rows.resize(static_cast<std::size_t>(local.n_rows));
+        if (axis.n_tests == 1) {
+            std::int32_t n_active = 0;
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                rows[static_cast<std::size_t>(n_active)] = i;
+                n_active += axis.codes[i] == 0 ? 1 : 0;
+            }
+            start = {0, n_active};
+        } else {
+            start.assign(static_cast<std::size_t>(axis.n_tests) + 2, 0);
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                ++start[static_cast<std::size_t>(axis.codes[i]) + 1];
+            }
+            start.pop_back();
+            for (std::size_t c = 1; c < start.size(); ++c) {
+                start[c] += start[c - 1];
+            }
+            next = start;
+            for (std::int32_t i = 0; i < local.n_rows; ++i) {
+                rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
+            }
+        }
+        rows.resize(static_cast<std::size_t>(start.back()));
+    }
+}
+
+}  // namespace certree

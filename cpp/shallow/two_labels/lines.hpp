@@ -1,0 +1,103 @@
+// Lines: one signed 32-bit sum a test, over all axes, and how rows are added to them. The closed forms of two labels
+// are made of lines.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "instance/subset.hpp"
+#include "kernels/kernels.hpp"
+
+namespace certree {
+
+inline std::int32_t padded(std::int32_t n) {
+    return (n + Kernels::lanes - 1) / Kernels::lanes * Kernels::lanes;
+}
+
+inline Amount magnitude(Amount x) {
+    return x < 0 ? -x : x;
+}
+
+// The rows' balances on a 32-bit grid of 2^shift. Where it is not fine enough for every balance they are rounded, and a
+// sum over leaves may be off by `slack`.
+struct RoundedAmounts {
+    std::vector<std::int32_t> small;
+    int shift = 0;
+    Amount slack = 0;
+
+    RoundedAmounts(const Instance& instance, const RowSet& set, bool is_fine);
+};
+
+// Where the tests of each axis stand in a line; −1 for an axis that is left out.
+struct Layout {
+    std::vector<std::int32_t> offset;
+    std::int32_t size = 0;  // padded
+
+    Layout() = default;
+    // All axes but the ordered ones given (−1: none). Axes with one test stay last, as in Local.
+    Layout(const Local& local, std::int32_t without_a, std::int32_t without_b) {
+        offset.reserve(local.axes.size());
+        std::int32_t next = 0;
+        for (std::size_t c = 0; c < local.axes.size(); ++c) {
+            const bool is_out = static_cast<std::int32_t>(c) == without_a || static_cast<std::int32_t>(c) == without_b;
+            offset.push_back(is_out ? -1 : next);
+            next += is_out ? 0 : local.axes[c].n_tests;
+        }
+        size = padded(next);
+    }
+};
+
+// Adds rows to a line: what every test of the layout's axes gains when these rows join the set.
+class LineBuilder {
+public:
+    LineBuilder(const Local& local, const std::vector<std::int32_t>& amounts, const Kernels& kernels, bool has_steps);
+
+    // scratch is zero before and after.
+    void add(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout,
+             std::int32_t* scratch) const;
+
+    // The length of a scratch for `add`.
+    std::size_t scratch_size() const;
+
+    // Kernels may touch up to two vectors beyond the padded tests.
+    static std::size_t line_size(const Layout& layout) {
+        return static_cast<std::size_t>(layout.size + 2 * Kernels::lanes);
+    }
+
+private:
+    template <class Lines>
+    void fill_single(Lines& lines);
+
+    const Local& local_;
+    const std::vector<std::int32_t>& amounts_;
+    const Kernels& kernels_;
+    bool has_steps_;
+    std::size_t first_single_ = 0;
+    // A line of its own for every row, over the axes with one test; in 16 bits where all sums fit.
+    std::int32_t single_width_ = 0;
+    bool is_short_ = false;
+    std::vector<std::int32_t> single_;
+    std::vector<std::int16_t> short_single_;
+};
+
+// By axis, the rows on which some test may hold, in the order of their codes. Rows with the last code of an ordered
+// axis are left out: they never join a side.
+struct ActiveRows {
+    struct Codes {
+        std::vector<std::int32_t> rows;
+        std::vector<std::int32_t> start;  // of each test's code in rows
+
+        const std::int32_t* begin(std::int32_t test) const {
+            return rows.data() + start[static_cast<std::size_t>(test)];
+        }
+        std::size_t size(std::int32_t test) const {
+            return static_cast<std::size_t>(start[static_cast<std::size_t>(test) + 1] -
+                                            start[static_cast<std::size_t>(test)]);
+        }
+    };
+    std::vector<Codes> axes;
+
+    explicit ActiveRows(const Local& local);
+};
+
+}  // namespace certree

@@ -1,0 +1,201 @@
+// Depth two in closed form for two labels.
+//
+// For a root axis, one line runs along with the root test: the signed sums of the rows on its left side, under every
+// second test. Its extremes and those of what is missing to the total are the best stumps of the two sides. Axes with
+// very many tests are walked by segment trees instead of being laid out in the line.
+#include <cmath>
+#include <memory>
+
+#include "shallow/two_labels/gains.hpp"
+
+namespace certree {
+
+namespace {
+
+class PairWorker {
+public:
+    PairWorker(const Prepared& prepared, Gains& gains, PairTable* table);
+
+    // All tests of one root axis, or some that stand side by side.
+    void run_all(std::size_t root) { run(root, {0, local_.axes[root].n_tests}); }
+    void run(std::size_t root, Run tests);
+
+private:
+    void run_together(std::size_t root, Run tests);
+    bool is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAxis& axis) const;
+    SegmentTree& tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n);
+
+    const Prepared& prepared_;
+    const Local& local_;
+    const std::vector<std::int32_t>& amounts_;
+    Gains& gains_;
+    PairTable* table_;
+    std::int32_t all_ = 0;
+    std::vector<std::int32_t> total_;
+    std::vector<std::int32_t> scratch_;
+    std::vector<std::int32_t> line_;
+    std::vector<std::int32_t> line_total_;
+    std::vector<Extremes> extremes_;
+    std::vector<std::unique_ptr<SegmentTree>> trees_;
+    std::vector<std::vector<std::int32_t>> by_code_;  // sums of all rows by code, for axes that have a tree
+    std::vector<std::int32_t> left_by_code_;
+};
+
+PairWorker::PairWorker(const Prepared& prepared, Gains& gains, PairTable* table)
+    : prepared_(prepared),
+      local_(prepared.local),
+      amounts_(prepared.amounts.small),
+      gains_(gains),
+      table_(table),
+      scratch_(prepared.builder.scratch_size(), 0),
+      trees_(local_.axes.size()),
+      by_code_(local_.axes.size()) {
+    std::vector<std::int32_t> everyone(amounts_.size());
+    for (std::size_t i = 0; i < everyone.size(); ++i) {
+        everyone[i] = static_cast<std::int32_t>(i);
+        all_ += amounts_[i];
+    }
+    const Layout whole(local_, -1, -1);
+    total_.assign(LineBuilder::line_size(whole), 0);
+    prepared.builder.add(total_.data(), everyone.data(), everyone.size(), whole, scratch_.data());
+    if (table != nullptr) {
+        table->all = all_;
+        table->total = total_;
+    }
+}
+
+// Forecasts in cycles, fitted by eye to measurements; only the choice of method hangs on them.
+bool PairWorker::is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAxis& axis) const {
+    const Control& control = prepared_.control;
+    if (table_ != nullptr || axis.is_categorical || axis.n_tests < 2 || control.is_off(no_segment_trees)) {
+        return false;
+    }
+    if (control.is_off(no_tables)) {
+        return true;
+    }
+    const double n_roots = tests.to - tests.from;
+    const double n_rows = local_.n_rows * n_roots / root.n_tests;
+    const double line = n_roots * axis.n_tests * 0.4 +
+                        std::min<double>(n_rows * (axis.n_tests / 14.0 + 3.0), n_rows + 1.5 * n_roots * axis.n_tests);
+    const double tree = axis.n_tests * 8.0 + n_rows * 4.0 * std::log2(axis.n_tests + 1.0);
+    return tree < line;
+}
+
+// The axis's tree with the given rows on the left side.
+SegmentTree& PairWorker::tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n) {
+    const LocalAxis& walked = local_.axes[axis];
+    const auto add = [&](std::vector<std::int32_t>& sums, std::int32_t row) {
+        if (walked.codes[row] < walked.n_tests) {
+            sums[static_cast<std::size_t>(walked.codes[row])] += amounts_[static_cast<std::size_t>(row)];
+        }
+    };
+    if (!trees_[axis]) {
+        trees_[axis] = std::make_unique<SegmentTree>(walked.n_tests);
+        by_code_[axis].assign(static_cast<std::size_t>(walked.n_tests), 0);
+        for (std::int32_t i = 0; i < local_.n_rows; ++i) {
+            add(by_code_[axis], i);
+        }
+    }
+    left_by_code_.assign(static_cast<std::size_t>(walked.n_tests), 0);
+    for (std::size_t k = 0; k < n; ++k) {
+        add(left_by_code_, rows[k]);
+    }
+    trees_[axis]->reset(left_by_code_, by_code_[axis]);
+    return *trees_[axis];
+}
+
+void PairWorker::run(std::size_t root_axis, Run tests) {
+    if (!local_.axes[root_axis].is_categorical) {
+        run_together(root_axis, tests);
+        return;
+    }
+    for (std::int32_t test = tests.from; test < tests.to; ++test) {
+        run_together(root_axis, {test, test + 1});
+    }
+}
+
+// Sides that grow from test to test; or a single category.
+void PairWorker::run_together(std::size_t root_axis, Run tests) {
+    const LocalAxis& root = local_.axes[root_axis];
+    const ActiveRows::Codes& active = prepared_.active.axes[root_axis];
+    // Sides of an ordered root axis grow from test to test and have all rows before the run; a category stands alone.
+    const std::size_t n_before =
+        root.is_categorical ? 0 : static_cast<std::size_t>(active.begin(tests.from) - active.rows.data());
+    extremes_.assign(static_cast<std::size_t>(tests.to - tests.from), Extremes{});
+    Layout layout;
+    for (std::size_t c = 0; c < local_.axes.size(); ++c) {
+        const LocalAxis& axis = local_.axes[c];
+        if (!is_tree_cheaper(root, tests, axis)) {
+            layout.offset.push_back(layout.size);
+            layout.size += axis.n_tests;
+            continue;
+        }
+        layout.offset.push_back(-1);
+        if (prepared_.control.should_stop()) {
+            return;
+        }
+        SegmentTree& tree = tree_at(c, active.rows.data(), n_before);
+        prepared_.kernels.walk(tree, active.rows.data(), active.start.data() + tests.from, tests.to - tests.from,
+                               axis.codes, axis.n_tests, amounts_.data(), extremes_.data());
+    }
+    layout.size = padded(layout.size);
+    line_.assign(LineBuilder::line_size(layout), 0);
+    line_total_.assign(LineBuilder::line_size(layout), 0);
+    for (std::size_t c = 0; c < local_.axes.size(); ++c) {
+        if (layout.offset[c] >= 0) {
+            std::copy_n(total_.data() + local_.axes[c].first_test, local_.axes[c].n_tests,
+                        line_total_.data() + layout.offset[c]);
+        }
+    }
+    const LineBuilder& builder = prepared_.builder;
+    if (layout.size > 0) {
+        builder.add(line_.data(), active.rows.data(), n_before, layout, scratch_.data());
+    }
+    for (std::int32_t test = tests.from; test < tests.to; ++test) {
+        if (test % 8 == 0 && prepared_.control.should_stop()) {
+            return;
+        }
+        Extremes& here = extremes_[static_cast<std::size_t>(test - tests.from)];
+        if (layout.size > 0) {
+            builder.add(line_.data(), active.begin(test), active.size(test), layout, scratch_.data());
+            prepared_.kernels.halves(line_.data(), line_total_.data(), layout.size, here);
+        }
+        const auto t = static_cast<std::size_t>(root.first_test + test);
+        const std::int32_t d = total_[t];
+        gains_.put_pair(t, d, all_ - d, here);
+        if (table_ != nullptr) {
+            std::copy(line_.begin(), line_.end(), table_->row(static_cast<std::int32_t>(t)));
+        }
+    }
+}
+
+}  // namespace
+
+void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
+    std::vector<std::vector<Run>> promising = find_promising_roots(prepared);
+    if (promising.empty() && rounds_pay(prepared)) {
+        promising = look_in_rounds(prepared, gains, wanted);
+        if (std::all_of(promising.begin(), promising.end(), [](const auto& runs) { return runs.empty(); })) {
+            return;
+        }
+    }
+    PairWorker worker(prepared, gains, nullptr);
+    for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
+        if (promising.empty()) {
+            worker.run_all(a);
+        } else {
+            for (const Run& tests : promising[a]) {
+                worker.run(a, tests);
+            }
+        }
+    }
+}
+
+void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table) {
+    PairWorker worker(prepared, gains, &table);
+    for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
+        worker.run_all(a);
+    }
+}
+
+}  // namespace certree

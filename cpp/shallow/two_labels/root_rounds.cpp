@@ -1,0 +1,329 @@
+// Depth two by rounds: root tests of an axis are looked at a batch at a time, until intervals rule out the others.
+//
+// A look at a batch passes over the rows once for each other axis, in the order of that axis's codes, and sums every
+// root test's left side in a lane of its own: the extremes of both sides' sums are their best stumps. Gains of sides
+// looked at bound those between (Interval, in gains). Let a < t < b be tests of one axis, g_L and g_R the best gains of
+// the sides of a test, and D(a..b) the amounts of the rows between. A side's cost is (its D − its gain) / 2, so
+//     Monotone, cost L(t) >= cost L(a), cost R(t) >= cost R(b):     g(t) <= g_L(a) + g_R(b) + D(a..b);
+//     Difference, cost R(t) >= cost R(a) − D(a..t) for R(b):        g(t) <= g_L(a) + g_R(a) + 2 D(a..t).
+// Below the first test stand the empty set, which costs λ, and the whole one. Rounded amounts are costs in their own
+// right, so both hold for them; their slack is added where a bound is compared with what is wanted.
+#include <cmath>
+#include <limits>
+
+#include "shallow/two_labels/gains.hpp"
+
+namespace certree {
+
+namespace {
+
+constexpr std::int32_t most_batch = Kernels::root_batch;
+
+// A root test whose sides are known: what they gain, λ counted.
+struct Known {
+    std::int32_t test;
+    Amount left;
+    Amount right;
+};
+
+// Tests that may gain more than is wanted, between two that are known.
+struct Open {
+    Run tests;
+    Amount most;  // none of them gains more
+};
+
+// Whether sums of amounts, and codes, fit in 16 bits.
+bool is_short(std::int64_t total, const Local& local) {
+    constexpr std::int32_t most = std::numeric_limits<std::int16_t>::max();
+    return total <= most && std::all_of(local.axes.begin(), local.axes.end(),
+                                        [](const LocalAxis& axis) { return axis.n_codes <= most; });
+}
+
+class RootRounds {
+public:
+    RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, std::int32_t batch);
+
+    std::vector<std::vector<Run>> run();
+
+private:
+    struct Root {
+        std::vector<std::int32_t> sums;  // by test: of the rows on which it holds
+        std::vector<std::int32_t> mass;  // by code: amounts of the rows up to it
+        std::vector<double> spread;      // by code: the same, of each label in parts of all its amounts
+        std::vector<Known> known;        // by test, between two ends
+        std::vector<Open> open;
+        std::vector<Run> left_over;
+    };
+    Amount between(const Root& root, std::int32_t a, std::int32_t b) const;
+    void find_open(Root& root);
+    std::vector<std::int32_t> choose(const Root& root) const;
+    template <class Lane>
+    void look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells);
+    void note(std::size_t axis, std::int32_t test, const Extremes& extremes);
+    void give_up(Root& root);
+
+    const Prepared& prepared_;
+    const Local& local_;
+    const std::vector<std::int32_t>& amounts_;
+    Gains& gains_;
+    Wanted& wanted_;
+    std::int32_t batch_;
+    bool is_short_ = false;
+    std::int32_t all_ = 0;
+    Amount whole_;  // the best gain of depth one
+    std::vector<Root> roots_;
+    std::vector<std::vector<std::int32_t>> order_;  // by axis: rows by code, doubled, and 1 added to the last of a code
+    std::vector<std::int16_t> short_cells_;
+    std::vector<std::int32_t> cells_;
+};
+
+RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, std::int32_t batch)
+    : prepared_(prepared),
+      local_(prepared.local),
+      amounts_(prepared.amounts.small),
+      gains_(gains),
+      wanted_(wanted),
+      batch_(batch),
+      roots_(local_.axes.size()),
+      order_(local_.axes.size()) {
+    std::int64_t total = 0;
+    double of_label[2] = {0.0, 0.0};
+    for (const std::int32_t amount : amounts_) {
+        all_ += amount;
+        total += magnitude(amount);
+        of_label[amount < 0 ? 1 : 0] += static_cast<double>(magnitude(amount));
+    }
+    const double part[2] = {1.0 / std::max(1.0, of_label[0]), 1.0 / std::max(1.0, of_label[1])};
+    std::vector<double> parts(amounts_.size());
+    for (std::size_t i = 0; i < amounts_.size(); ++i) {
+        parts[i] = static_cast<double>(magnitude(amounts_[i])) * part[amounts_[i] < 0 ? 1 : 0];
+    }
+    is_short_ = is_short(total, local_);
+    Extremes extremes;
+    for (std::size_t a = 0; a < local_.axes.size(); ++a) {
+        const LocalAxis& axis = local_.axes[a];
+        const ActiveRows::Codes& active = prepared.active.axes[a];
+        Root& root = roots_[a];
+        root.sums.resize(static_cast<std::size_t>(axis.n_tests));
+        root.mass.resize(static_cast<std::size_t>(axis.n_tests) + 1);
+        root.spread.resize(static_cast<std::size_t>(axis.n_tests) + 1);
+        order_[a].resize(active.rows.size());
+        std::int32_t sum = 0;
+        std::int32_t mass = 0;
+        double spread = 0.0;
+        std::size_t at = 0;
+        for (std::size_t test = 0; test < root.sums.size(); ++test) {
+            const auto end = static_cast<std::size_t>(active.start[test + 1]);
+            sum = axis.is_categorical ? 0 : sum;
+            for (; at < end; ++at) {
+                const auto row = static_cast<std::size_t>(active.rows[at]);
+                sum += amounts_[row];
+                mass += std::abs(amounts_[row]);
+                spread += parts[row];
+                order_[a][at] = 2 * active.rows[at];
+            }
+            order_[a][at - 1] += 1;
+            root.sums[test] = sum;
+            root.mass[test] = mass;
+            root.spread[test] = spread;
+            extremes.high[0] = std::max(extremes.high[0], sum);
+            extremes.low[0] = std::min(extremes.low[0], sum);
+        }
+        root.mass.back() = static_cast<std::int32_t>(total);
+        root.spread.back() = 2.0;
+    }
+    const int shift = prepared.amounts.shift;
+    const Amount stump = Amount{stump_gain(all_, extremes.high[0], extremes.low[0])} << shift;
+    whole_ = std::max((magnitude(all_) << shift) - 2 * prepared.penalty, stump - 4 * prepared.penalty);
+}
+
+// The amounts of the rows that are on the left side of test b and not on that of a, at the scale of λ.
+Amount RootRounds::between(const Root& root, std::int32_t a, std::int32_t b) const {
+    const std::int32_t before = a < 0 ? 0 : root.mass[static_cast<std::size_t>(a)];
+    return Amount{root.mass[static_cast<std::size_t>(b)] - before} << prepared_.amounts.shift;
+}
+
+void RootRounds::find_open(Root& root) {
+    const Amount slack = prepared_.amounts.slack;
+    root.open.clear();
+    for (std::size_t k = 0; k + 1 < root.known.size(); ++k) {
+        const Known& a = root.known[k];
+        const Known& b = root.known[k + 1];
+        Open open{{a.test + 1, b.test}, a.left + b.right + between(root, a.test, b.test) + slack};
+        const auto pass = [&](Amount bound) {
+            if (bound > wanted_.more_than) {
+                return false;
+            }
+            wanted_.passed_over = std::max(wanted_.passed_over, bound);
+            return true;
+        };
+        if (open.tests.from == open.tests.to || pass(open.most)) {
+            continue;
+        }
+        const auto is_near = [&](const Known& end, Amount distance) {
+            return pass(end.left + end.right + 2 * distance + slack);
+        };
+        while (open.tests.from < open.tests.to && is_near(a, between(root, a.test, open.tests.from))) {
+            ++open.tests.from;
+        }
+        while (open.tests.from < open.tests.to && is_near(b, between(root, open.tests.to - 1, b.test))) {
+            --open.tests.to;
+        }
+        if (open.tests.from < open.tests.to) {
+            root.open.push_back(open);
+        }
+    }
+}
+
+// A batch of open tests, spread by the amounts of each label between them: a rare one counts as much as the other.
+// Where there are too many openings, the most promising come first.
+std::vector<std::int32_t> RootRounds::choose(const Root& root) const {
+    std::vector<std::int32_t> tests;
+    std::vector<Open> open = root.open;
+    std::stable_sort(open.begin(), open.end(), [](const Open& x, const Open& y) { return x.most > y.most; });
+    std::int64_t n_open = 0;
+    for (const Open& here : open) {
+        n_open += here.tests.to - here.tests.from;
+    }
+    for (const Open& here : open) {
+        const std::int32_t n = here.tests.to - here.tests.from;
+        const std::int32_t room = batch_ - static_cast<std::int32_t>(tests.size());
+        const std::int64_t share = std::max<std::int64_t>(1, (std::int64_t{batch_} * n + n_open / 2) / n_open);
+        const auto n_chosen = static_cast<std::int32_t>(std::min<std::int64_t>({n, share, room}));
+        const auto first = root.spread.begin() + here.tests.from;
+        const double from = here.tests.from == 0 ? 0.0 : *(first - 1);
+        const double to = root.spread[static_cast<std::size_t>(here.tests.to)];
+        std::int32_t next = here.tests.from;
+        for (std::int32_t k = 0; k < n_chosen; ++k) {
+            const double goal = from + (to - from) * (k + 1) / (n_chosen + 1);
+            const auto at = std::lower_bound(first, first + n, goal) - root.spread.begin();
+            // Room for those to come.
+            const auto test = std::clamp(static_cast<std::int32_t>(at), next, here.tests.to - (n_chosen - k));
+            tests.push_back(test);
+            next = test + 1;
+        }
+    }
+    return tests;
+}
+
+template <class Lane>
+void RootRounds::look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells) {
+    const LocalAxis& root = local_.axes[axis];
+    cells.resize(2 * amounts_.size());
+    for (std::size_t i = 0; i < amounts_.size(); ++i) {
+        cells[2 * i] = static_cast<Lane>(amounts_[i]);
+        cells[2 * i + 1] = static_cast<Lane>(root.codes[i]);
+    }
+    SideBatch<Lane> batch{};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(most_batch); ++k) {
+        batch.test[k] = static_cast<Lane>(tests[std::min(k, tests.size() - 1)]);
+    }
+    for (std::size_t c = 0; c < order_.size(); ++c) {
+        const auto n = static_cast<std::int32_t>(order_[c].size());
+        if constexpr (sizeof(Lane) == sizeof(std::int16_t)) {
+            prepared_.kernels.short_sides(order_[c].data(), n, cells.data(), local_.axes[c].is_categorical, batch);
+        } else {
+            prepared_.kernels.sides(order_[c].data(), n, cells.data(), local_.axes[c].is_categorical, batch);
+        }
+    }
+    for (std::size_t k = 0; k < tests.size(); ++k) {
+        note(axis, tests[k], {{batch.high[0][k], batch.high[1][k]}, {batch.low[0][k], batch.low[1][k]}});
+    }
+}
+
+void RootRounds::note(std::size_t axis, std::int32_t test, const Extremes& extremes) {
+    Root& root = roots_[axis];
+    const auto t = static_cast<std::size_t>(local_.axes[axis].first_test + test);
+    const std::int32_t d = root.sums[static_cast<std::size_t>(test)];
+    gains_.put_pair(t, d, all_ - d, extremes);
+    const Known known{test, gains_.side(gains_.left, t, prepared_.amounts.shift, prepared_.penalty),
+                      gains_.side(gains_.right, t, prepared_.amounts.shift, prepared_.penalty)};
+    const auto at = std::lower_bound(root.known.begin(), root.known.end(), test,
+                                     [](const Known& one, std::int32_t value) { return one.test < value; });
+    root.known.insert(at, known);
+    // The tree of this test gains this much for certain: what cannot gain more is not wanted.
+    wanted_.more_than = std::max(wanted_.more_than, known.left + known.right - prepared_.amounts.slack);
+}
+
+void RootRounds::give_up(Root& root) {
+    for (const Open& open : root.open) {
+        root.left_over.push_back(open.tests);
+    }
+    root.open.clear();
+}
+
+std::vector<std::vector<Run>> RootRounds::run() {
+    for (std::size_t a = 0; a < roots_.size(); ++a) {
+        const LocalAxis& axis = local_.axes[a];
+        Root& root = roots_[a];
+        if (axis.is_categorical) {
+            root.left_over.push_back({0, axis.n_tests});
+        } else {
+            root.known = {{-1, -2 * prepared_.penalty, whole_}, {axis.n_tests, whole_, -2 * prepared_.penalty}};
+            find_open(root);
+        }
+    }
+    bool is_open = true;
+    for (int round = 0; is_open; ++round) {
+        is_open = false;
+        for (std::size_t a = 0; a < roots_.size(); ++a) {
+            Root& root = roots_[a];
+            if (root.open.empty() || prepared_.control.should_stop()) {
+                continue;
+            }
+            const std::vector<std::int32_t> tests = choose(root);
+            is_short_ ? look(a, tests, short_cells_) : look(a, tests, cells_);
+            is_open = true;
+        }
+        for (std::size_t a = 0; a < roots_.size(); ++a) {
+            Root& root = roots_[a];
+            find_open(root);
+            std::int32_t n_open = 0;
+            for (const Open& open : root.open) {
+                n_open += open.tests.to - open.tests.from;
+            }
+            // Forecasts in passes over the rows, fitted by eye: of rounds to come, and of segment trees.
+            if (round > 0 && n_open / 48.0 > 2.0 + 10.0 * n_open / local_.axes[a].n_tests) {
+                give_up(root);
+            }
+        }
+        is_open = is_open && !prepared_.control.should_stop();
+    }
+    std::vector<std::vector<Run>> runs;
+    for (Root& root : roots_) {
+        runs.push_back(std::move(root.left_over));
+    }
+    return runs;
+}
+
+}  // namespace
+
+bool rounds_pay(const Prepared& prepared) {
+    const Local& local = prepared.local;
+    if (prepared.control.is_off(no_rounds)) {
+        return false;
+    }
+    if (prepared.control.is_off(no_cost_model)) {
+        return true;
+    }
+    // Forecasts in cycles, fitted by eye to measurements.
+    const auto n_axes = static_cast<double>(local.axes.size());
+    const double n_rows = local.n_rows;
+    double exact = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        exact += n_axes * std::min(n_rows * 5.0 * std::log2(axis.n_tests + 1.0),
+                                   static_cast<double>(axis.n_tests) * local.n_tests / n_axes + 2.0 * n_rows);
+    }
+    std::int64_t total = 0;
+    for (const std::int32_t amount : prepared.amounts.small) {
+        total += magnitude(amount);
+    }
+    const double rounds = n_axes * n_axes * n_rows * (is_short(total, local) ? 8.0 : 16.0);
+    return exact > rounds;
+}
+
+std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted) {
+    return RootRounds(prepared, gains, wanted, prepared.control.is_off(no_cost_model) ? 2 : most_batch).run();
+}
+
+}  // namespace certree

@@ -1,0 +1,252 @@
+#include "shallow/two_labels/two_labels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "bounds.hpp"
+#include "shallow/two_labels/gains.hpp"
+
+namespace certree {
+
+TwoLabels::TwoLabels(const Instance& instance, const Control& control, std::size_t table_bytes)
+    : instance_(instance),
+      control_(control),
+      kernels_(choose_kernels(!control.is_off(no_simd))),
+      table_bytes_(table_bytes) {}
+
+// Depth one, in 64 bits.
+Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t& test) const {
+    std::vector<Amount> sums;
+    Amount best = -unreachable;
+    const auto look = [&](Amount x, std::int32_t t) {
+        const Amount gain = std::max(magnitude(set.balance), magnitude(2 * x - set.balance)) - 4 * instance_.penalty;
+        if (gain > best) {
+            best = gain;
+            test = t;
+        }
+    };
+    for (const LocalAxis& axis : local.axes) {
+        sums.assign(static_cast<std::size_t>(axis.n_codes), 0);
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            sums[static_cast<std::size_t>(axis.codes[i])] += instance_.balance[static_cast<std::size_t>(set.rows[i])];
+        }
+        Amount sum = 0;
+        for (std::int32_t t = 0; t < axis.n_tests; ++t) {
+            sum = axis.is_categorical ? sums[static_cast<std::size_t>(t)] : sum + sums[static_cast<std::size_t>(t)];
+            look(sum, axis.first_test + t);
+        }
+    }
+    return best;
+}
+
+namespace {
+
+// Forecasts in cycles, fitted by eye to measurements; only choices of method hang on them.
+double triple_cycles(const Local& local) {
+    const double n_tests = local.n_tests;
+    const auto n_axes = static_cast<double>(local.axes.size());
+    double squares = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        squares += static_cast<double>(axis.n_tests) * axis.n_tests;
+    }
+    return 0.5 * (n_tests * n_tests - squares) * (n_tests * 0.8 + 40.0) +
+           0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
+}
+
+// A root axis over another costs a line for each test of the first, or a segment tree that each row walks through, or a
+// few rounds.
+double pair_cycles(const Local& local) {
+    const double n_rows = local.n_rows;
+    const auto n_axes = static_cast<double>(local.axes.size());
+    double trees = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        trees += n_axes * (axis.n_tests * 8.0 + n_rows * 4.0 * std::log2(axis.n_tests + 1.0));
+    }
+    const double lines = n_rows * n_axes * n_axes * 2.0 + static_cast<double>(local.n_tests) * local.n_tests;
+    const double rounds = n_rows * n_axes * n_axes * 12.0;
+    const double setting_up = n_rows * n_axes * 60.0 + n_axes * 3000.0;
+    return std::min({lines, trees, rounds}) + setting_up;
+}
+
+// How many root tests intervals look at. The looks that an axis needs hardly grow with its tests: 6 to 35 an axis of
+// hundreds to thousands of tests were measured, and four in ten tests of an axis with few.
+double forecast_looks(const Local& local) {
+    double looks = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        looks += std::min(0.4 * axis.n_tests, 16.0);
+    }
+    return looks;
+}
+
+// The pair table, and two slabs of lines, one for each test of the widest axis.
+std::size_t triple_bytes(const Local& local) {
+    std::size_t widest = 0;
+    for (const LocalAxis& axis : local.axes) {
+        widest = std::max(widest, static_cast<std::size_t>(axis.n_tests));
+    }
+    const auto line = static_cast<std::size_t>(local.n_tests + 2 * Kernels::lanes) * sizeof(std::int32_t);
+    return line * (static_cast<std::size_t>(local.n_tests) + 2 * widest);
+}
+
+constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;
+
+}  // namespace
+
+double TwoLabels::looks_in_triples(const Local& local) const {
+    return triple_bytes(local) > std::min(most_triple_bytes, table_bytes_) ? std::numeric_limits<double>::infinity()
+                                                                           : triple_cycles(local) / pair_cycles(local);
+}
+
+bool TwoLabels::triples_pay(const Local& local, bool is_patient) const {
+    return looks_in_triples(local) < forecast_looks(local) * (is_patient ? 1.0 : 4.0);
+}
+
+// Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.
+TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int depth, Amount budget,
+                                   int n_threads) const {
+    const Amount penalty = instance_.penalty;
+    const Amount leaf_gain = magnitude(set.balance) - 2 * penalty;
+    const auto to_cost = [&](Amount gain) { return (set.worst - gain) >> 1; };
+    Answer answer;
+    answer.value = leaf_value(set);
+    if (local.n_tests == 0) {
+        answer.lower = answer.value;
+        return answer;
+    }
+    const auto set_root = [&](std::int32_t test) {
+        answer.axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])].axis;
+        answer.code = local.test_code[static_cast<std::size_t>(test)];
+    };
+    if (depth == 1) {
+        std::int32_t test = -1;
+        const Amount gain = best_stump(set, local, test);
+        if (gain > leaf_gain) {
+            answer.value = to_cost(gain);
+            set_root(test);
+        }
+        answer.lower = answer.value;
+        return answer;
+    }
+    const Prepared prepared(instance_, set, local, kernels_, control_);
+    const RoundedAmounts& amounts = prepared.amounts;
+    const auto n_tests = static_cast<std::size_t>(local.n_tests);
+    Gains gains(n_tests, depth == 2 ? 2 : 4);
+    Wanted wanted;
+    bool is_shallow = false;
+    if (depth == 2) {
+        wanted.more_than = set.worst - 2 * std::min(budget, answer.value);
+        find_pair_gains(prepared, gains, wanted);
+    } else {
+        PairTable table(local);
+        find_all_pair_gains(prepared, gains, table);
+        // A tree is of depth two at most, or it has at least four leaves.
+        if (!control_.is_off(no_leaf_bound) && !control_.should_stop()) {
+            Amount best = leaf_gain;
+            for (std::size_t t = 0; t < n_tests; ++t) {
+                best = std::max(best, gains.total(t, amounts.shift, penalty));
+            }
+            const Amount deeper = bounds::deeper_than(2, penalty);
+            const Amount lower = std::min(to_cost(best + amounts.slack), deeper);
+            if (lower >= budget) {
+                answer.lower = lower;
+                return answer;
+            }
+            // For certain, whatever was rounded: the best tree of depth two costs no more than any deeper one.
+            is_shallow = to_cost(best - amounts.slack) < deeper;
+        }
+        if (!is_shallow && !control_.should_stop()) {
+            find_triple_gains(prepared, table, gains, n_threads);
+        }
+    }
+    if (control_.should_stop()) {
+        answer.lower = std::min(answer.value, 2 * penalty);
+        return answer;
+    }
+    // No split can save more than everything, less its two penalties.
+    const Amount most = set.worst - 4 * penalty;
+    std::vector<std::int32_t> candidates;
+    std::vector<Amount> bound(n_tests);
+    Amount best = -unreachable;
+    for (std::size_t t = 0; t < n_tests; ++t) {
+        bound[t] = std::min(most, gains.total(t, amounts.shift, penalty) + amounts.slack);
+        if (bound[t] > best) {
+            best = bound[t];
+            candidates.assign(1, static_cast<std::int32_t>(t));
+        }
+    }
+    answer.lower = to_cost(std::max({leaf_gain, best, wanted.passed_over}));
+    if (answer.lower >= budget || best <= leaf_gain) {
+        answer.value = answer.lower >= budget ? answer.value : leaf_value(set);
+        answer.lower = std::min(answer.lower, answer.value);
+        return answer;
+    }
+    if (amounts.slack == 0) {
+        answer.value = answer.lower;
+        set_root(candidates.front());
+        return answer;
+    }
+    // Rounded amounts: every root test that may be the best is solved exactly, most promising first.
+    candidates.clear();
+    Amount goal = std::min(budget, answer.value);
+    for (std::size_t t = 0; t < n_tests; ++t) {
+        if (to_cost(bound[t]) < goal) {
+            candidates.push_back(static_cast<std::int32_t>(t));
+        }
+    }
+    std::sort(candidates.begin(), candidates.end(), [&](std::int32_t x, std::int32_t y) {
+        const Amount gx = bound[static_cast<std::size_t>(x)];
+        const Amount gy = bound[static_cast<std::size_t>(y)];
+        return gx != gy ? gx > gy : x < y;
+    });
+    for (const std::int32_t test : candidates) {
+        if (to_cost(bound[static_cast<std::size_t>(test)]) >= goal) {
+            break;
+        }
+        const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])];
+        const Split split = split_rows(instance_, set, axis, test - axis.first_test);
+        // Sides may be swapped here; only their sum matters.
+        const Answer left = solve(split.left, Local(instance_, split.left), depth - 1, goal - penalty);
+        if (left.lower + penalty >= goal) {
+            continue;
+        }
+        const Answer right = solve(split.right, Local(instance_, split.right), depth - 1, goal - left.value);
+        if (control_.should_stop()) {
+            return answer;
+        }
+        if (left.value + right.value < goal) {
+            goal = left.value + right.value;
+            answer.value = goal;
+            set_root(test);
+            NodePtr left_tree = tree_of(split.left, depth - 1, left);
+            NodePtr right_tree = tree_of(split.right, depth - 1, right);
+            if (axis.is_reversed) {
+                std::swap(left_tree, right_tree);
+            }
+            answer.tree = make_split(answer.axis, answer.code, std::move(left_tree), std::move(right_tree));
+        }
+    }
+    answer.lower = std::max(answer.lower, goal);
+    return answer;
+}
+
+NodePtr TwoLabels::tree_of(const RowSet& set, int depth, const Answer& answer) const {
+    return answer.tree ? answer.tree : extract_below(set, {depth, answer.axis, answer.code});
+}
+
+NodePtr TwoLabels::extract_below(const RowSet& set, const ClosedRoot& root) const {
+    if (root.axis < 0) {
+        return make_leaf(leaf_label(set));
+    }
+    const Split split = split_rows(instance_, set, root.axis, root.code);
+    return make_split(root.axis, root.code, extract(split.left, root.depth - 1), extract(split.right, root.depth - 1));
+}
+
+NodePtr TwoLabels::extract(const RowSet& set, int depth) const {
+    if (depth == 0 || set.rows.empty()) {
+        return make_leaf(leaf_label(set));
+    }
+    return tree_of(set, depth, solve(set, Local(instance_, set), depth, unreachable));
+}
+
+}  // namespace certree

@@ -1,0 +1,218 @@
+// Depth two of any number of labels against enumeration: by the search, and by itself with budgets, limits and stops.
+#include <array>
+
+#include "tests/test_runs.hpp"
+
+namespace certree::test {
+
+TEST(any_labels_of_every_width) {
+    // More labels than a vector holds, than four hold; four groups an axis without the cost model.
+    Random random(36);
+    for (int n = 0; n < 24; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 20, 90);
+        recipe.n_labels = std::array{3, 4, 8, 9, 20, 35}[static_cast<std::size_t>(n % 6)];
+        recipe.weights = n % 5 == 4 ? Weights::close : all_weights[n % 5];
+        recipe.is_classification = n % 3 == 0;
+        recipe.signal = uniform(random, 0.3, 1.0);
+        recipe.sizes = {pick(random, 20, 40), pick(random, 5, 20), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
+        const Table table = make_table(random, recipe);
+        Enumerator enumerator(table);
+        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_simd, 0U + no_interval, 0U + no_coarse}) {
+            Options options;
+            options.regularization = some_penalties[pick(random, 0, 3)];
+            options.constraints.max_depth = 2;
+            options.switches = off | (n % 4 == 3 ? 0U : no_cost_model);
+            options.n_threads = pick(random, 1, 2);
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
+TEST(any_labels_under_limits) {
+    // Minima that cut off the ends of axes, in the middle of groups and between them, and limits of leaves.
+    Random random(38);
+    for (int n = 0; n < 60; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 20, 70);
+        recipe.n_labels = std::array{2, 3, 5, 9}[static_cast<std::size_t>(n % 4)];
+        recipe.weights = n % 5 == 4 ? Weights::close : all_weights[n % 5];
+        recipe.is_classification = n % 3 == 0;
+        recipe.signal = uniform(random, 0.2, 1.0);
+        recipe.n_arms = n % 7 == 0 ? 10 : pick(random, 0, 2);
+        recipe.sizes = {pick(random, 12, 30), pick(random, 5, 15), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.constraints.min_samples_leaf = chance(random, 0.6) ? pick(random, 2, 12) : 1;
+        options.constraints.min_weight_leaf =
+            chance(random, 0.4) ? uniform(random, 0.0, 0.25) * table.normaliser() : 0.0;
+        options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, table.n_arms == 10 ? 1 : 4) : 0;
+        Enumerator enumerator(table, minima_of(options.constraints));
+        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_simd, 0U + no_interval, 0U + no_coarse,
+                                        0U + no_relaxation, no_relaxation | no_deepening}) {
+            options.regularization = some_penalties[pick(random, 0, 3)];
+            options.constraints.max_depth = chance(random, 0.8) ? 2 : 3;
+            options.constraints.max_leaves = chance(random, 0.4) ? pick(random, 2, 6) : 0;
+            options.switches = off | (n % 4 == 3 ? 0U : no_cost_model);
+            options.n_threads = pick(random, 1, 2);
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
+TEST(any_labels_in_little_memory) {
+    // Over rows that are all distinct: costs by label, and by axis each row's group and place in the order, each code's
+    // group and start.
+    Random random(37);
+    Recipe recipe;
+    recipe.n_rows = 20000;
+    recipe.n_labels = 3;
+    recipe.is_classification = false;
+    recipe.sizes = {20000, 20000, 20000};
+    recipe.categorical = {0, 0, 0};
+    Table table = make_table(random, recipe);
+    for (std::size_t i = 0; i < table.codes.size(); ++i) {
+        table.codes[i] = static_cast<std::int32_t>((i * 37 + i / 20000) % 20000);
+    }
+    Options options;
+    options.constraints.max_depth = 2;
+    const Run run(table, options);
+    const RowSet root = all_rows(run.instance);
+    const Local local(run.instance, root);
+    const Stumps exact(run.instance, run.constraints, run.control);
+    std::size_t numbers = root.rows.size() * Kernels::lanes;
+    for (const LocalAxis& axis : local.axes) {
+        numbers += 2 * root.rows.size() + 2 * static_cast<std::size_t>(axis.n_codes);
+    }
+    const std::size_t bytes = numbers * sizeof(std::int32_t);
+    CHECK(!AnyLabels(run.instance, run.constraints, exact, run.control, bytes).fits(local));
+    CHECK(AnyLabels(run.instance, run.constraints, exact, run.control, 2 * bytes).fits(local));
+    // With minima, what they count too.
+    options.constraints.min_samples_leaf = 2;
+    const Run limited(table, options);
+    const RowSet rows = all_rows(limited.instance);
+    const Stumps stumps(limited.instance, limited.constraints, limited.control);
+    const std::size_t more = bytes + rows.rows.size() * Kernels::lanes * sizeof(std::int32_t);
+    CHECK(!AnyLabels(limited.instance, limited.constraints, stumps, limited.control, more)
+               .fits(Local(limited.instance, rows)));
+}
+
+TEST(any_labels_bounds_hold_beyond_the_budget) {
+    // The closed form by itself, with budgets below and above the optimum: entries below the budget are optima, `lower`
+    // holds of trees that keep the minima and `relaxed` of those that need not, also where both exceed the budget.
+    Random random(39);
+    int n_beyond = 0;
+    for (int n = 0; n < 400; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 10, 60);
+        recipe.n_labels = std::array{2, 3, 5, 9}[static_cast<std::size_t>(n % 4)];
+        recipe.weights = n % 5 == 4 ? Weights::close : all_weights[n % 5];
+        recipe.is_classification = n % 3 == 0;
+        recipe.signal = uniform(random, 0.2, 1.0);
+        recipe.n_arms = pick(random, 0, 2);
+        recipe.sizes = {pick(random, 12, 60), pick(random, 5, 15), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.constraints.max_depth = 2;
+        options.constraints.min_samples_leaf = chance(random, 0.5) ? pick(random, 2, recipe.n_rows / 3) : 1;
+        options.constraints.min_weight_leaf =
+            chance(random, 0.3) ? uniform(random, 0.0, 0.3) * table.normaliser() : 0.0;
+        options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, 3) : 0;
+        Enumerator kept(table, minima_of(options.constraints));
+        Enumerator lifted(table);
+        for (int repeat = 0; repeat < 4; ++repeat) {
+            options.regularization = some_penalties[pick(random, 0, 2)];
+            options.constraints.max_leaves = chance(random, 0.4) ? pick(random, 3, 4) : 0;
+            options.switches = no_cost_model | (chance(random, 0.3) ? 0U + no_fine_grid : 0U);
+            describe(text_of(table, options));
+            const Run run(table, options);
+            const RowSet root = all_rows(run.instance);
+            const Local local(run.instance, root);
+            const Stumps exact(run.instance, run.constraints, run.control);
+            const AnyLabels form(run.instance, run.constraints, exact, run.control, std::size_t{1} << 40);
+            const int leaf_limit = options.constraints.max_leaves;
+            Outcome outcome(static_cast<std::size_t>(std::max(1, leaf_limit)));
+            exact.put_leaf(root, outcome);
+            if (local.n_tests == 0 || outcome.best() == unreachable) {
+                continue;
+            }
+            const auto budget = static_cast<Amount>(uniform(random, 0.2, 1.2) * static_cast<double>(outcome.best()));
+            form.solve(root, local, budget, pick(random, 1, 2), outcome);
+            const double total = table.normaliser();
+            const double penalty = options.regularization * total;
+            const double slack = tolerance(table, run) + 4 * run.instance.rounding_a_leaf;
+            const auto to_value = [&](Amount amount) { return run.instance.to_lower(amount); };
+            for (std::size_t m = 0; m < outcome.value.size(); ++m) {
+                const int leaves = leaf_limit == 0 ? 0 : static_cast<int>(m) + 1;
+                const double optimum = kept.optimum(table.all_rows(), 2, penalty, leaves) / total;
+                CHECK(to_value(outcome.value[m]) >= optimum - slack);
+                CHECK(to_value(outcome.value[m]) <= optimum + slack || optimum >= to_value(budget) - slack);
+            }
+            const double best = kept.optimum(table.all_rows(), 2, penalty, leaf_limit) / total;
+            const double best_lifted = lifted.optimum(table.all_rows(), 2, penalty, leaf_limit) / total;
+            CHECK(outcome.lower >= std::min(budget, outcome.best()));
+            CHECK(to_value(outcome.lower) <= best + slack);
+            CHECK(to_value(outcome.relaxed) <= best_lifted + slack);
+            n_beyond += outcome.relaxed > budget ? 1 : 0;
+        }
+    }
+    CHECK(n_beyond > 0);
+}
+
+TEST(any_labels_stopped_keeps_its_bounds) {
+    // Categories that were not looked at have no neighbours to bound them.
+    Random random(41);
+    Recipe recipe;
+    recipe.n_rows = 60;
+    recipe.n_labels = 3;
+    recipe.sizes = {6, 5};
+    recipe.categorical = {1, 1};
+    const Table table = make_table(random, recipe);
+    Options options;
+    options.constraints.max_depth = 2;
+    const Run run(table, options);
+    const RowSet root = all_rows(run.instance);
+    const Local local(run.instance, root);
+    const Stumps exact(run.instance, run.constraints, run.control);
+    const AnyLabels form(run.instance, run.constraints, exact, run.control, std::size_t{1} << 40);
+    Outcome outcome;
+    exact.put_leaf(root, outcome);
+    run.control.interrupt();
+    form.solve(root, local, unreachable, 1, outcome);
+    CHECK(outcome.lower == 0);
+    CHECK(outcome.relaxed == 0);
+}
+
+TEST(any_labels_rounded_on_short_axes) {
+    // Weights alike in their first forty bits: which category or two-valued axis is cut below a root test is decided by
+    // what 32 bits round away. Sums are whole numbers below 2^53, so enumeration is exact and so must the engine be.
+    Random random(44);
+    for (int n = 0; n < 150; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 8, 60);
+        recipe.n_labels = pick(random, 3, 5);
+        recipe.weights = Weights::close;
+        recipe.signal = uniform(random, 0.0, 0.7);
+        recipe.sizes = {2, 3, 4, 2, 2};
+        recipe.categorical = {0, 0, 1, 0, 0};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.constraints.max_depth = 2;
+        options.constraints.min_samples_leaf = n % 3 == 0 ? pick(random, 2, 4) : 1;
+        options.normaliser = 1.0;
+        Enumerator enumerator(table, minima_of(options.constraints));
+        for (const std::uint32_t off : {0U, 0U + no_fine_grid}) {
+            options.regularization = pick(random, 0, 1) * 0x1p38;
+            options.switches = off;
+            describe(text_of(table, options));
+            const Finished run(table, options);
+            CHECK(run.instance.rounding_a_tree == 0.0);
+            CHECK(run.upper() == optimum_of(table, enumerator, options));
+        }
+    }
+}
+
+}  // namespace certree::test

@@ -1,0 +1,333 @@
+// Each inequality of bounds.hpp against enumeration on small row sets: it holds under the conditions it states, and
+// where a condition is stated there is a case that shows why.
+#include <sstream>
+
+#include "bounds.hpp"
+#include "tests/test.hpp"
+#include "tests/test_tables.hpp"
+
+namespace certree::test {
+
+namespace {
+
+// Whole costs, so that doubles are exact and amounts mean the same.
+struct Case {
+    Table table;
+    Minima minima;
+    double penalty = 0.0;
+    int depth = 0;
+    int leaves = 0;  // the most a tree may have, 0: any
+    std::string text;
+};
+
+Case draw_case(Random& random, bool has_minimum) {
+    Recipe recipe;
+    recipe.n_rows = pick(random, 4, 10);
+    recipe.n_labels = pick(random, 2, 4);
+    recipe.weights = chance(random, 0.5) ? Weights::unit : Weights::whole;
+    recipe.is_classification = chance(random, 0.5);
+    recipe.n_arms = has_minimum && chance(random, 0.3) ? 2 : 0;
+    draw_axes(random, recipe, 3, 4);
+    Case drawn;
+    drawn.table = make_table(random, recipe);
+    drawn.penalty = pick(random, 0, 3);
+    drawn.depth = pick(random, 0, 3);
+    drawn.leaves = chance(random, 0.3) ? pick(random, 1, 4) : 0;
+    if (has_minimum) {
+        drawn.minima.samples = pick(random, 1, 3);
+        drawn.minima.weight = chance(random, 0.3) ? pick(random, 1, 6) : 0.0;
+        drawn.minima.samples_arm = recipe.n_arms > 0 ? 1 : 0;
+    }
+    std::ostringstream text;
+    text << recipe.n_rows << " rows, " << recipe.n_labels << " labels, penalty " << drawn.penalty << ", depth "
+         << drawn.depth << ", leaves " << drawn.leaves;
+    drawn.text = text.str();
+    return drawn;
+}
+
+Rows draw_rows(Random& random, const Rows& from, double share) {
+    Rows rows;
+    for (const int row : from) {
+        if (chance(random, share)) {
+            rows.push_back(row);
+        }
+    }
+    return rows;
+}
+
+Rows minus(const Rows& a, const Rows& b) {
+    Rows rest;
+    std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(rest));
+    return rest;
+}
+
+Amount whole(double value) {
+    return value == std::numeric_limits<double>::infinity() ? unreachable : static_cast<Amount>(value);
+}
+
+// What holds of one case, counted rather than checked: with a leaf minimum some of it must fail somewhere.
+struct Broken {
+    int monotone = 0;
+    int difference = 0;
+    int similarity = 0;
+    int interval = 0;
+};
+
+Broken look(Random& random, const Case& drawn) {
+    Broken broken;
+    const Table& table = drawn.table;
+    Enumerator enumerator(table, drawn.minima);
+    const auto opt = [&](const Rows& rows) {
+        return whole(enumerator.optimum(rows, drawn.depth, drawn.penalty, drawn.leaves));
+    };
+    const auto worst = [&](const Rows& rows) { return whole(table.worst(rows)); };
+    const Rows all = table.all_rows();
+    for (int repeat = 0; repeat < 8; ++repeat) {
+        const Rows set = draw_rows(random, all, 0.8);
+        const Rows part = draw_rows(random, set, 0.7);
+        const Rows other = draw_rows(random, all, 0.7);
+        broken.monotone += opt(set) < bounds::superset(opt(part)) ? 1 : 0;
+        // `unreachable` less something is no bound that anyone could use; an infinite optimum stays infinite.
+        if (opt(set) < unreachable) {
+            broken.difference += opt(part) < bounds::subset(opt(set), worst(minus(set, part))) ? 1 : 0;
+        }
+        if (opt(other) < unreachable) {
+            broken.similarity += opt(set) < bounds::similar(opt(other), worst(minus(other, set))) ? 1 : 0;
+        }
+    }
+    for (int axis = 0; axis < table.n_axes(); ++axis) {
+        if (table.categorical[static_cast<std::size_t>(axis)] != 0) {
+            continue;
+        }
+        const auto sides = [&](int test) {
+            bounds::Sides found;
+            Rows left;
+            for (const int row : all) {
+                if (table.holds(axis, test, row)) {
+                    left.push_back(row);
+                }
+            }
+            found.left = opt(left);
+            found.right = opt(minus(all, left));
+            return found;
+        };
+        const auto between = [&](int low, int high) {
+            Rows rows;
+            for (const int row : all) {
+                if (table.code(axis, row) > low && table.code(axis, row) <= high) {
+                    rows.push_back(row);
+                }
+            }
+            return worst(rows);
+        };
+        for (int t1 = 0; t1 < table.n_tests(axis); ++t1) {
+            for (int t = t1 + 1; t < table.n_tests(axis); ++t) {
+                for (int t2 = t + 1; t2 < table.n_tests(axis); ++t2) {
+                    const bounds::Sides below = sides(t1);
+                    const bounds::Sides above = sides(t2);
+                    const bounds::Sides here = sides(t);
+                    if (std::max({below.left, below.right, above.left, above.right}) >= unreachable) {
+                        continue;
+                    }
+                    const bounds::Sides bound = bounds::interval(below, above, between(t1, t), between(t, t2));
+                    broken.interval += here.left < bound.left || here.right < bound.right ? 1 : 0;
+                }
+            }
+        }
+    }
+    return broken;
+}
+
+// Codes on one ordered axis, labels, unit weights.
+Table one_axis(const std::vector<std::int32_t>& codes, const std::vector<std::int32_t>& labels) {
+    Table table;
+    table.n_rows = static_cast<int>(codes.size());
+    table.sizes = {1 + *std::max_element(codes.begin(), codes.end())};
+    table.categorical = {0};
+    table.codes = codes;
+    table.labels = labels;
+    table.weights.assign(codes.size(), 1.0);
+    for (const std::int32_t label : labels) {
+        table.costs.push_back(label == 0 ? 0.0 : 1.0);
+        table.costs.push_back(label == 1 ? 0.0 : 1.0);
+    }
+    return table;
+}
+
+}  // namespace
+
+TEST(bounds_hold_where_only_depth_and_leaves_are_limited) {
+    Random random(1);
+    for (int n = 0; n < 250; ++n) {
+        const Case drawn = draw_case(random, false);
+        describe(drawn.text);
+        const Broken broken = look(random, drawn);
+        CHECK(broken.monotone == 0);
+        CHECK(broken.difference == 0);
+        CHECK(broken.similarity == 0);
+        CHECK(broken.interval == 0);
+    }
+}
+
+// Difference survives: a leaf that keeps the minimum on a subset keeps it on the whole. The other three do not.
+TEST(bounds_need_their_condition_on_leaf_minima) {
+    Random random(2);
+    Broken total;
+    for (int n = 0; n < 250; ++n) {
+        const Case drawn = draw_case(random, true);
+        describe(drawn.text);
+        const Broken broken = look(random, drawn);
+        CHECK(broken.difference == 0);
+        total.monotone += broken.monotone;
+        total.similarity += broken.similarity;
+        total.interval += broken.interval;
+    }
+    CHECK(total.monotone > 0);
+    CHECK(total.similarity > 0);
+    CHECK(total.interval > 0);
+}
+
+TEST(bounds_monotone_is_broken_by_a_leaf_minimum) {
+    // Two rows of each label, parted by one test. With at least two rows a leaf the four rows are told apart for 2λ;
+    // take one row away and the split is forbidden, so fewer rows cost more.
+    const Table table = one_axis({0, 0, 1, 1}, {0, 0, 1, 1});
+    const double penalty = 0.25;
+    Minima minima;
+    Enumerator free(table, minima);
+    CHECK(free.optimum({0, 1, 2, 3}, 1, penalty) == 0.5);
+    CHECK(free.optimum({0, 1, 2}, 1, penalty) == 0.5);
+    minima.samples = 2;
+    Enumerator bound(table, minima);
+    CHECK(bound.optimum({0, 1, 2, 3}, 1, penalty) == 0.5);
+    CHECK(bound.optimum({0, 1, 2}, 1, penalty) == 1.25);
+}
+
+TEST(bounds_need_costs_that_are_not_negative) {
+    Table table = one_axis({0, 1}, {0, 1});
+    table.costs = {0.0, 0.0, -5.0, -4.0};
+    Enumerator enumerator(table);
+    CHECK(enumerator.optimum({0, 1}, 0, 1.0) < enumerator.optimum({0}, 0, 1.0));
+}
+
+namespace {
+
+// Least cost of a tree deeper than `depth` and no deeper than `limit`, empty sides left out.
+double cheapest_deeper(Enumerator& enumerator, const Table& table, const Rows& rows, int depth, int limit,
+                       double penalty) {
+    if (depth < 0) {
+        return enumerator.optimum(rows, limit, penalty);
+    }
+    double best = std::numeric_limits<double>::infinity();
+    for (int axis = 0; axis < table.n_axes() && limit > depth; ++axis) {
+        for (int test = 0; test < table.n_tests(axis); ++test) {
+            Rows left;
+            for (const int row : rows) {
+                if (table.holds(axis, test, row)) {
+                    left.push_back(row);
+                }
+            }
+            const Rows right = minus(rows, left);
+            if (left.empty() || right.empty()) {
+                continue;
+            }
+            const auto deeper = [&](const Rows& side) {
+                return cheapest_deeper(enumerator, table, side, depth - 1, limit - 1, penalty);
+            };
+            const auto any = [&](const Rows& side) { return enumerator.optimum(side, limit - 1, penalty); };
+            best = std::min({best, deeper(left) + any(right), any(left) + deeper(right)});
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+TEST(bounds_on_leaves_hold_and_are_reached) {
+    Random random(3);
+    int n_reached = 0;
+    for (int n = 0; n < 60; ++n) {
+        const Case drawn = draw_case(random, chance(random, 0.5));
+        describe(drawn.text);
+        Enumerator enumerator(drawn.table, drawn.minima);
+        const auto penalty = static_cast<Amount>(drawn.penalty);
+        for (int depth = 0; depth < 3; ++depth) {
+            const Rows all = drawn.table.all_rows();
+            const Amount least = whole(cheapest_deeper(enumerator, drawn.table, all, depth, 3, drawn.penalty));
+            CHECK(least >= bounds::deeper_than(depth, penalty));
+            CHECK(least >= bounds::split(penalty));
+            n_reached += least == bounds::deeper_than(depth, penalty) && penalty > 0 ? 1 : 0;
+            for (Amount budget = 0; budget < 30; ++budget) {
+                const int deepest = bounds::deepest_below(budget, 3, penalty);
+                CHECK(deepest >= 0 && deepest <= 3);
+                CHECK(deepest > depth || least >= budget);  // what is deeper than `depth` is cut off
+                CHECK(deepest == 3 || bounds::deeper_than(deepest, penalty) >= budget);
+            }
+        }
+    }
+    CHECK(n_reached > 0);
+    // A chain: labels alternate along one axis, and each further split frees one more run.
+    const Table chain = one_axis({0, 1, 2, 3, 4}, {0, 1, 0, 1, 0});
+    Enumerator enumerator(chain);
+    CHECK(enumerator.front(chain.all_rows(), 4)[4] == 0.0);
+    CHECK(enumerator.front(chain.all_rows(), 4)[3] > 0.0);
+    CHECK(bounds::deeper_than(3, 7) == 5 * 7);
+    CHECK(bounds::split(7) == 2 * 7);
+}
+
+namespace {
+
+// Fewest leaves of a tree of exactly this depth, over all shapes.
+int fewest_leaves(int depth) {
+    if (depth == 0) {
+        return 1;
+    }
+    int fewest = std::numeric_limits<int>::max();
+    for (int other = 0; other < depth; ++other) {
+        fewest = std::min(fewest, fewest_leaves(depth - 1) + fewest_leaves(other));
+    }
+    return fewest;
+}
+
+}  // namespace
+
+TEST(bounds_of_a_price_hold_and_are_reached) {
+    Random random(4);
+    int n_reached = 0;
+    for (int n = 0; n < 60; ++n) {
+        const Case drawn = draw_case(random, chance(random, 0.5));
+        describe(drawn.text);
+        Enumerator enumerator(drawn.table, drawn.minima);
+        const Rows all = drawn.table.all_rows();
+        const auto penalty = static_cast<Amount>(drawn.penalty);
+        for (Amount above = 0; above < 4; ++above) {
+            const double price = drawn.penalty + static_cast<double>(above);
+            const Amount at_price = whole(enumerator.optimum(all, 3, price));
+            for (int leaves = 1; leaves < 6; ++leaves) {
+                const Amount least = whole(enumerator.optimum(all, 3, drawn.penalty, leaves));
+                CHECK(bounds::priced(at_price, above, leaves) <= least);
+                n_reached += above > 0 && bounds::priced(at_price, above, leaves) == least ? 1 : 0;
+            }
+        }
+        CHECK(bounds::priced(penalty, 0, 5) == penalty);
+    }
+    CHECK(n_reached > 0);
+    // A price of the size of the total, for more leaves than 64 bits have room for.
+    constexpr Amount total = Amount{1} << 56;
+    for (const Amount leaves : {129, 602, 1486, 1 << 29}) {
+        CHECK(bounds::priced(total, total / 3, leaves) == 0);
+        CHECK(bounds::deeper_than(static_cast<int>(leaves), total) == unreachable);
+        CHECK(times(leaves, total) == unreachable);
+    }
+    CHECK(times(15, total) == 15 * total);
+}
+
+TEST(bounds_depth_counts_the_leaves_of_every_shape) {
+    for (int depth = 0; depth < 7; ++depth) {
+        for (int deeper = depth + 1; deeper < 8; ++deeper) {
+            CHECK(bounds::deeper_than(depth, 3) <= 3 * fewest_leaves(deeper));
+        }
+        CHECK(bounds::deeper_than(depth, 3) == 3 * fewest_leaves(depth + 1));
+    }
+}
+
+}  // namespace certree::test
