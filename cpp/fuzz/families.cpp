@@ -8,7 +8,7 @@ using test::chance;
 using test::pick;
 using test::uniform;
 
-constexpr int n_switches = 16;
+constexpr int n_switches = 17;
 
 // How amounts are drawn. Small whole ones make ties, and ties are where a bound that is off by a little goes wrong.
 enum class Amounts { zero_or_one, small, large, spread, scales, close };
@@ -450,6 +450,70 @@ Problem draw_deep(Random& random) {
     return problem;
 }
 
+// Columns that repeat others more coarsely, tests not merged: the sides of a root test are met again under another
+// axis, and what was remembered of them bounds the neighbours that only the finer column has.
+Problem draw_echoes(Random& random) {
+    Shape shape = draw_shape(random);
+    shape.n_rows = pick(random, 9, 12);
+    Problem problem;
+    Table& table = problem.table;
+    for (int n = pick(random, 1, 2); n > 0; --n) {
+        const int size = pick(random, 3, 6);
+        add_axis(random, table, shape.n_rows, size, false);
+        const auto first = table.codes.size() - static_cast<std::size_t>(shape.n_rows);
+        const int cut = pick(random, 0, size - 2);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(shape.n_rows); ++i) {
+            table.codes.push_back(table.codes[first + i] > cut ? 1 : 0);
+        }
+        table.sizes.push_back(2);
+        table.categorical.push_back(0);
+    }
+    add_axis(random, table, shape.n_rows, pick(random, 2, 4), false);
+    fill_rows(random, shape, table);
+    draw_penalty(random, problem);
+    problem.options.constraints.max_depth = pick(random, 4, 5);
+    problem.options.switches = draw_switches(random) | no_test_merging;
+    constexpr void (*minima[])(Random&, Problem&) = {limit_samples, limit_weight, limit_arms};
+    minima[pick(random, 0, 2)](random, problem);
+    return problem;
+}
+
+// Amounts just above and just below half a unit of the grid that 32-bit kernels round to, and a heavy row that makes
+// the grid so coarse; two columns that are right about opposite rows. Rounded, the worse one looks better.
+Problem draw_rounded(Random& random) {
+    Shape shape;
+    shape.n_rows = pick(random, 6, 12);
+    shape.signal = 1.0;
+    Problem problem;
+    Table& table = problem.table;
+    for (int a = 0; a < 2; ++a) {
+        add_axis(random, table, shape.n_rows, 16, false);
+    }
+    fill_rows(random, shape, table);
+    const double is_like_b = uniform(random, 0.0, 0.6);
+    for (int i = 0; i < shape.n_rows; ++i) {
+        const auto row = static_cast<std::size_t>(i);
+        const int label = i < 2 ? i : pick(random, 0, 1);
+        const bool is_heavy = i < 2;
+        const bool is_b = chance(random, is_like_b);
+        const bool is_right[] = {is_heavy || !is_b, is_heavy || is_b};
+        for (std::size_t a = 0; a < 2; ++a) {
+            const int side = is_right[a] ? label : 1 - label;
+            table.codes[a * static_cast<std::size_t>(shape.n_rows) + row] = 8 * side + pick(random, 0, 7);
+        }
+        const int halves = is_right[0] ? 1 : pick(random, 1, 8);
+        const double weight = is_heavy ? 2016.0 : (halves + pick(random, -1, 1) / 64.0) / 2.0;
+        table.labels[row] = label;
+        table.weights[row] = weight;
+        table.costs[2 * row] = label == 0 ? 0.0 : weight;
+        table.costs[2 * row + 1] = label == 1 ? 0.0 : weight;
+    }
+    problem.options.regularization = pick(random, 0, 16) / table.normaliser();
+    problem.options.constraints.max_depth = pick(random, 2, 3);
+    problem.options.switches = no_fine_grid | no_cost_model;
+    return problem;
+}
+
 constexpr Family all_families[] = {
     {"labels", 100, draw_labels},
     {"costs", 100, draw_costs},
@@ -464,6 +528,8 @@ constexpr Family all_families[] = {
     {"any depth", 60, draw_any_depth},
     {"categories", 80, draw_categories},
     {"two-valued", 160, draw_two_valued},
+    {"echoes", 40, draw_echoes},
+    {"rounded", 80, draw_rounded},
     {"guesses", 80, draw_guesses},
     {"one switch off", 80, draw_one_switch},
     {"many switches off", 80, draw_many_switches},
