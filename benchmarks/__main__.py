@@ -9,7 +9,10 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.adapters import CLOCKS, CONTENDERS
+from benchmarks.anytime import anytime
 from benchmarks.coverage import coverage
+from benchmarks.deep import continuous_deep
+from benchmarks.growth import growth
 from benchmarks.large import large
 from benchmarks.measure import Peers, measure, measure_together
 from benchmarks.policies import policies
@@ -17,10 +20,12 @@ from benchmarks.regret import regret
 from benchmarks.studies import MakeStudy
 from benchmarks.suites import SUITES, Cell, Row, Suite
 from benchmarks.tables import AbsentError, load
+from benchmarks.unlimited import unlimited
 from benchmarks.weighing import WEIGHING_SUITES
 
 SUITES.update(WEIGHING_SUITES)
-SUITES["large"] = large
+SUITES |= {"large": large, "continuous-deep": continuous_deep, "growth": growth}
+SUITES |= {"anytime": anytime, "unlimited": unlimited}
 STUDIES: dict[str, MakeStudy] = {study.__name__: study for study in (coverage, regret, policies)}
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -7,12 +7,17 @@ from the tree's predictions and its number of leaves, by the one definition R = 
 Policies are fitted on a table's rewards; their R has the mean of what a row loses against its best action in the place
 of the share of wrong rows, which is the same where only the right label earns anything.
 
+A depth of UNLIMITED is no limit at all.
+
 λ in the peers: STreeD's `cost_complexity` is charged for each branching node and ConTree's `complexity_cost` too, both
 relative to the number of rows. A tree has one leaf more than branching nodes, so their optimum is ours, λ higher.
+LicketySPLIT's `lambda_leaf` and imodels' `regularization` are charged for each leaf, as ours is.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -30,6 +35,8 @@ Weights = NDArray[np.float64] | None
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 clock = CLOCKS["wall"]
 """What seconds are: passed, or (on a machine that has other work) spent by this process."""
+UNLIMITED = -1
+"""The depth of a request that has no depth limit."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,8 @@ def fit_certree(
     if options.get("thresholds") == "guess":
         # What the model would do by itself, one step at a time, so that each has its seconds.
         options["thresholds"], notes["guess_seconds"] = _guess(table, None if weights is None else weights.tobytes())
-    model = SparseTreeClassifier(max_depth=depth, regularization=penalty, time_limit=time_limit, **options)
+    limit = None if depth == UNLIMITED else depth
+    model = SparseTreeClassifier(max_depth=limit, regularization=penalty, time_limit=time_limit, **options)
     with warnings.catch_warnings():
         # A limit that is reached is part of some cells, and its status is reported.
         warnings.simplefilter("ignore")
@@ -143,6 +151,83 @@ def fit_cart(table: Table, depth: int, penalty: float, weights: Weights, time_li
     seconds = clock() - start
     leaves = int(model.get_n_leaves())
     return Outcome(seconds, objective(table, model.predict(table.X), leaves, penalty, weights), "greedy", leaves, {})
+
+
+def fit_pruned_cart(table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None) -> Outcome:  # noqa: ARG001
+    """scikit-learn's greedy tree, cut back so that no leaf costs more in λ than it saves in errors."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = DecisionTreeClassifier(max_depth=None if depth == UNLIMITED else depth, random_state=0)
+    start = clock()
+    model.fit(table.X, table.y, sample_weight=weights)
+    grown = model.tree_
+    # Shares of the whole weight: what a node gets wrong as a leaf, and the best that is made of it. Children stand
+    # behind their parents.
+    share = grown.weighted_n_node_samples / grown.weighted_n_node_samples[0]
+    as_leaf = share * (1 - grown.value[:, 0, :].max(axis=1)) + penalty
+    best, leaves = as_leaf.copy(), np.ones(grown.node_count, dtype=np.int64)
+    for node in range(grown.node_count - 1, -1, -1):
+        left, right = grown.children_left[node], grown.children_right[node]
+        if left >= 0 and best[left] + best[right] < as_leaf[node]:
+            best[node], leaves[node] = best[left] + best[right], leaves[left] + leaves[right]
+    seconds = clock() - start
+    return Outcome(seconds, float(best[0]), "greedy", int(leaves[0]), {})
+
+
+def fit_licketysplit(
+    table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, lookahead: int = 1
+) -> Outcome:
+    """A near-optimal tree that looks so many levels ahead; it knows no limit of time."""
+    from licketysplit import LicketySPLITClassifier
+
+    del time_limit
+    if table.y.max() > 1:
+        raise UnsupportedError("LicketySPLIT is measured on two labels")
+    n_bytes = len(table.y) * table.n_thresholds
+    if n_bytes > MOST_BINARISED_BYTES:
+        raise UnsupportedError(f"not tried, LicketySPLIT needs a two-valued column a test: {n_bytes / 1e9:.1f} GB")
+    tests = _binarised(table)
+    model = LicketySPLITClassifier(lambda_leaf=penalty, depth_budget=depth, lookahead_k=lookahead)
+    start = clock()
+    model.fit(tests, table.y, sample_weight=weights)
+    seconds = clock() - start
+    leaves = len(model.leaf_paths())
+    return Outcome(seconds, objective(table, model.predict(tests), leaves, penalty, weights), "heuristic", leaves, {})
+
+
+def fit_imodels(table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None) -> Outcome:  # noqa: ARG001
+    """Its tree knows no depth limit, so it belongs into cells that have none."""
+    from imodels import FastSmallTreeClassifier
+
+    if weights is not None:
+        raise UnsupportedError("imodels' tree knows no weights")
+    model = FastSmallTreeClassifier(regularization=penalty, time_limit=time_limit)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = clock()
+        model.fit(table.X, table.y)
+        seconds = clock() - start
+    status = "optimal" if model.optimal_ else "time_limit"
+    found = objective(table, model.predict(table.X), model.n_leaves_, penalty, weights)
+    return Outcome(seconds, found, status, int(model.n_leaves_), {"lower": float(model.lowerbound_)})
+
+
+BEFORE = "CERTREE_BEFORE"
+"""The environment variable that names a directory with another version of certree, for figures of before and after."""
+
+
+def fit_certree_before(
+    table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, **options: Any
+) -> Outcome:
+    """An earlier certree, in a process that has not imported this one."""
+    directory = os.environ.get(BEFORE)
+    if not directory:
+        raise UnsupportedError(f"{BEFORE} names no directory of an earlier certree")
+    if sys.path[0] != directory:
+        sys.path.insert(0, directory)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "certree"]:
+            del sys.modules[name]
+    return fit_certree(table, depth, penalty, weights, time_limit, **options)
 
 
 def policy_objective(table: Table, actions: Any, leaves: int, penalty: float) -> tuple[float, float]:
@@ -225,7 +310,7 @@ class Contender:
     @property
     def is_installed(self) -> bool:
         module = {"scikit-learn": "sklearn"}.get(self.package, self.package)
-        return util.find_spec(module) is not None
+        return util.find_spec(module) is not None and (self.fit is not fit_certree_before or BEFORE in os.environ)
 
     @property
     def version(self) -> str:
@@ -239,4 +324,8 @@ CONTENDERS: dict[str, Contender] = {
     "certree-policy": Contender("certree", "certree", fit_certree_policy, is_exact=True),
     "streed-policy": Contender("STreeD", "pystreed", fit_streed_policy, is_exact=True),
     "cart": Contender("CART", "scikit-learn", fit_cart, is_exact=False),
+    "pruned-cart": Contender("CART, cut back", "scikit-learn", fit_pruned_cart, is_exact=False),
+    "licketysplit": Contender("LicketySPLIT", "licketysplit", fit_licketysplit, is_exact=False),
+    "imodels": Contender("imodels", "imodels", fit_imodels, is_exact=True),
+    "before": Contender("certree before", "certree", fit_certree_before, is_exact=True),
 }

@@ -14,7 +14,7 @@ INSTRUCTIONS = (
     "avx512f", "avx512bw", "avx512_vnni", "avx512_vpopcntdq",
     "asimd", "sve",
 )  # fmt: skip
-PACKAGES = ("certree", "pystreed", "pycontree", "econml", "scikit-learn", "numpy")
+PACKAGES = ("certree", "pystreed", "pycontree", "licketysplit", "imodels", "numba", "econml", "scikit-learn", "numpy")
 
 
 @lru_cache(maxsize=1)

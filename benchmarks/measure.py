@@ -127,7 +127,7 @@ class Peers:
             request.contender, CONTENDERS[request.contender].version, request.table, load(request.table).digest,
             f"depth={request.depth}", f"penalty={request.penalty}", request.weights, f"limit={request.time_limit}",
             request.clock,
-            machine["processor"], f"cores={machine['cores']}",
+            machine["processor"], f"cores={machine['cores']}", *([str(request.options)] if request.options else []),
         ]  # fmt: skip
         return " | ".join(map(str, parts))
 

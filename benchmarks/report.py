@@ -53,6 +53,8 @@ def write(suite: Suite, rows: list[Row], directory: Path) -> list[dict[str, Any]
     }
     (directory / f"{suite.name}.json").write_text(json.dumps(record, indent=1, allow_nan=True) + "\n")
     (directory / f"{suite.name}.md").write_text(_page(suite, rows, record))
+    if suite.draw is not None:
+        suite.draw(rows, directory)
     summarise(directory)
     return verdicts
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from benchmarks.measure import Measurement, Request
 
@@ -94,6 +95,8 @@ class Suite:
     """Where one look is as good as many."""
     present: Callable[[list[Row]], list[str]] | None = None
     """The lines of its table, where the usual one does not say what it shows."""
+    draw: Callable[[list[Row], Path], None] | None = None
+    """Draws the pictures of its page into a directory."""
     is_together: bool = False
     """Whether the contenders of a cell take turns in one process, instead of each having its own."""
 

