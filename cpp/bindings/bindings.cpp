@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "search/search.hpp"
+#include "shallow/cost_model.hpp"
 
 namespace nb = nanobind;
 
@@ -89,13 +90,10 @@ nb::tuple bin(Vector<double> values) {
 // Ctrl-C that falls into it is raised when it is done.
 bool is_brief(const Input& input, const Constraints& constraints) {
     const std::int64_t n_codes = std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0});
-    const auto n_axes = static_cast<std::int64_t>(input.sizes.size());
-    constexpr std::int64_t few_codes = 300;
-    constexpr std::int64_t few_steps = 10'000'000;
-    // Few codes are few axes: the product is in range wherever it is asked for.
+    const auto n_axes = static_cast<double>(input.sizes.size());
     return constraints.max_depth >= 0 && constraints.max_depth <= 3 && constraints.max_leaves == 0 &&
-           !constraints.has_leaf_minimum() && input.n_labels == 2 && n_codes <= few_codes &&
-           input.n_rows * n_axes * n_axes * n_axes <= few_steps;
+           !constraints.has_leaf_minimum() && input.n_labels == 2 &&
+           forecast::closed_steps(input.n_rows, n_axes, static_cast<double>(n_codes), 3) <= forecast::few_steps;
 }
 
 // Runs the work in a thread of its own while this one forwards Ctrl-C and reports, lock held, ten times a second. The

@@ -3,12 +3,12 @@
 #include "search/search.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 
 #include "bounds.hpp"
 #include "search/greedy.hpp"
+#include "shallow/cost_model.hpp"
 #include "workers.hpp"
 
 namespace certree {
@@ -16,18 +16,6 @@ namespace certree {
 namespace {
 
 constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
-constexpr std::int64_t few_tests = 400;  // closed forms of depth three take milliseconds
-constexpr double few_steps = 1e7;        // some milliseconds
-
-// What a closed form of this depth does, about: rows are summed for every tuple of axes, and tuples of tests compared;
-// over many distinct values, rows walk through trees of codes in place of the latter.
-double closed_steps(const Instance& instance, int depth) {
-    const auto n_axes = static_cast<double>(instance.axes.size());
-    const auto n_tests = static_cast<double>(instance.n_tests);
-    const double sums = instance.n_rows * std::pow(n_axes, depth);
-    const double walks = 4.0 * instance.n_rows * n_axes * n_axes * std::log2(n_tests + 2.0);
-    return sums + (depth > 2 ? n_tests * n_tests * n_tests / 8.0 : std::min(n_tests * n_tests, walks));
-}
 
 // Half of what is left goes to the cache, half to the tables of the closed forms.
 std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
@@ -499,7 +487,8 @@ void Search::plant(const RowSet& root, int depth) {
     const Control half(Control::Half{control_});
     const auto purest = [&](const RowSet& rows, int) { return stumps_.purest(rows); };
     offer(grow_tree(instance_, constraints_, stumps_, control_, root, purest));
-    const bool is_three_quick = is_two_labels_ && instance_.n_tests <= few_tests && !control_.is_off(no_triples);
+    const bool is_three_quick =
+        is_two_labels_ && instance_.n_tests <= forecast::few_tests && !control_.is_off(no_triples);
     // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
     for (int ahead = 2; ahead <= (is_three_quick ? 3 : 2) && ahead + 2 <= depth; ++ahead) {
         offer(grow_tree(instance_, constraints_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
@@ -582,9 +571,12 @@ Result Search::run() {
     const bool has_memory = spare_bytes_ >= least_bytes(instance_);
     // One closed form answers it all. It ends long before a limit could stop it (by a forecast a hundred times over,
     // for forecasts err), or there is none; else a tree comes first.
-    const bool is_shallow = most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= few_tests);
+    const bool is_shallow =
+        most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= forecast::few_tests);
     const bool is_quick =
-        is_shallow && closed_steps(instance_, most_depth) <= few_steps * std::max(1.0, control_.seconds_left());
+        is_shallow && forecast::closed_steps(instance_.n_rows, static_cast<double>(instance_.axes.size()),
+                                             static_cast<double>(instance_.n_tests), most_depth) <=
+                          forecast::few_steps * std::max(1.0, control_.seconds_left());
     if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
         plant(root, is_shallow ? 0 : most_depth);
         is_done = known_lower >= best_value_;
@@ -599,7 +591,7 @@ Result Search::run() {
     int first_depth = 1;
     if (control_.is_off(no_deepening) && constraints_.max_depth >= 0) {
         first_depth = most_depth;
-    } else if (is_two_labels_ && instance_.n_tests <= few_tests) {
+    } else if (is_two_labels_ && instance_.n_tests <= forecast::few_tests) {
         first_depth = std::min(most_depth, control_.is_off(no_triples) ? 2 : 3);
     }
     for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "shallow/any_labels/side_stumps.hpp"
+#include "shallow/cost_model.hpp"
 #include "workers.hpp"
 
 namespace certree {
@@ -179,10 +180,7 @@ std::vector<std::int32_t> Hunt::first_tests(std::size_t a) const {
     }
     const auto [first, last] = ranges_[a];
     const std::vector<std::int32_t>& start = tables_.order[a].start;
-    // Where passing over the rows costs more than looking, it is worth looking at more tests on the way.
-    const double n_axes = static_cast<double>(tables_.local.axes.size());
-    const double looks_a_pass = tables_.local.n_rows * n_axes / (8.0 * static_cast<double>(tables_.n_groups));
-    const std::int32_t n_first = static_cast<std::int32_t>(std::clamp(looks_a_pass, 8.0, 1e6));
+    const std::int32_t n_first = forecast::first_looks(tables_.local, tables_.n_groups);
     if (first > 0) {
         tests.push_back(first);
     }

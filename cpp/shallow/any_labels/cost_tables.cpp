@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 
+#include "shallow/cost_model.hpp"
+
 namespace certree {
 
 namespace {
@@ -17,19 +19,6 @@ Amount most_total(bool is_fine) {
 
 std::size_t padded_width(std::size_t n) {
     return (n + Kernels::lanes - 1) / Kernels::lanes * Kernels::lanes;
-}
-
-// How many groups an axis with many codes is cut into. More make tighter bounds and larger tables; all tables together
-// should stay in a near cache.
-std::int32_t most_groups_for(const Local& local, std::size_t width) {
-    constexpr std::size_t near_bytes = std::size_t{720} << 10;
-    constexpr std::size_t few = 32;
-    std::size_t n_long = 0;
-    for (const LocalAxis& axis : local.axes) {
-        n_long += static_cast<std::size_t>(axis.n_codes) > few ? 1 : 0;
-    }
-    const std::size_t fit = near_bytes / (std::max<std::size_t>(1, n_long) * width * sizeof(std::int32_t));
-    return static_cast<std::int32_t>(std::clamp<std::size_t>(fit, few, 1024));
 }
 
 }  // namespace
@@ -152,7 +141,7 @@ CostTables::CostTables(const Instance& instance, const Constraints& constraints,
             share[i] += static_cast<double>(costs.row(i)[k]) / std::max(1, total[k]);
         }
     }
-    const std::int32_t most_groups = control.is_off(no_cost_model) ? 4 : most_groups_for(local, width);
+    const std::int32_t most_groups = control.is_off(no_cost_model) ? 4 : forecast::most_groups(local, width);
     std::vector<double> mass;
     for (const LocalAxis& axis : local.axes) {
         order.emplace_back(axis, local.n_rows);
@@ -199,7 +188,7 @@ std::size_t CostTables::bytes(const Instance& instance, const Constraints& const
     const std::size_t width = DenseCosts::width_for(instance.n_labels);
     const std::size_t tally_width = Tallies::width_for(instance, constraints);
     const std::size_t n_axes = local.axes.size();
-    const auto most = static_cast<std::size_t>(most_groups_for(local, width));
+    const auto most = static_cast<std::size_t>(forecast::most_groups(local, width));
     std::size_t n_all_groups = 0;
     std::size_t n_all_codes = 0;
     for (const LocalAxis& axis : local.axes) {

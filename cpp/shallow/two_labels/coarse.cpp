@@ -11,6 +11,7 @@
 #include <limits>
 #include <numeric>
 
+#include "shallow/cost_model.hpp"
 #include "shallow/groups.hpp"
 #include "shallow/two_labels/gains.hpp"
 
@@ -211,22 +212,8 @@ std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared) {
         // Small tables then see coarse tables, or rounds of root tests.
         return local.n_rows % 2 == 0 ? CoarseTables(prepared, 4).promising() : std::vector<std::vector<Run>>{};
     }
-    // Forecasts in cycles, fitted by eye to measurements. Groups cost the square of their number for every pair of
-    // axes.
-    constexpr std::int32_t most_groups = 128;
-    const auto n_axes = static_cast<double>(local.axes.size());
-    const double n_rows = local.n_rows;
-    double n_groups = 0.0;
-    double exact = 0.0;
-    for (const LocalAxis& axis : local.axes) {
-        n_groups += std::min(axis.n_codes, most_groups);
-        exact += n_axes * std::min(n_rows * 5.0 * std::log2(axis.n_tests + 1.0),
-                                   static_cast<double>(axis.n_tests) * local.n_tests / n_axes + 2.0 * n_rows);
-    }
-    const double coarse = n_axes * n_axes * n_rows * 2.0 + n_groups * n_groups * 8.0;
-    constexpr double gain_wanted = 4.0;  // part of the exact work remains, and it is not known beforehand how much
-    return exact > gain_wanted * coarse ? CoarseTables(prepared, most_groups).promising()
-                                        : std::vector<std::vector<Run>>{};
+    return forecast::coarse_tables_pay(local) ? CoarseTables(prepared, forecast::most_coarse_groups).promising()
+                                              : std::vector<std::vector<Run>>{};
 }
 
 }  // namespace certree

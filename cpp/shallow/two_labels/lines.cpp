@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "shallow/cost_model.hpp"
+
 namespace certree {
 
 namespace {
@@ -81,15 +83,13 @@ void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t 
         return;
     }
     const auto n_step = static_cast<std::size_t>(local_.n_step_axes);
-    const bool is_many = !has_steps_ || n > 6;
     for (std::size_t c = 0; c < n_step; ++c) {
         const std::int32_t offset = layout.offset[c];
         if (offset < 0) {
             continue;
         }
         const LocalAxis& axis = local_.axes[c];
-        if (is_many && (!has_steps_ || static_cast<std::int64_t>(n) * (axis.n_tests / 12 + 3) >
-                                           static_cast<std::int64_t>(n) + 2 * axis.n_tests)) {
+        if (!has_steps_ || forecast::are_sums_cheaper(n, axis.n_tests)) {
             // Two sums a code in turn: where most rows share one, each addition would wait for the one before.
             for (std::size_t k = 0; k < n; ++k) {
                 scratch[2 * static_cast<std::size_t>(axis.codes[rows[k]]) + (k & 1)] +=

@@ -3,9 +3,9 @@
 // For a root axis, one line runs along with the root test: the signed sums of the rows on its left side, under every
 // second test. Its extremes and those of what is missing to the total are the best stumps of the two sides. Axes with
 // very many tests are walked by segment trees instead of being laid out in the line.
-#include <cmath>
 #include <memory>
 
+#include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
 
 namespace certree {
@@ -64,7 +64,6 @@ PairWorker::PairWorker(const Prepared& prepared, Gains& gains, PairTable* table)
     }
 }
 
-// Forecasts in cycles, fitted by eye to measurements; only the choice of method hangs on them.
 bool PairWorker::is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAxis& axis) const {
     const Control& control = prepared_.control;
     if (table_ != nullptr || axis.is_categorical || axis.n_tests < 2 || control.is_off(no_segment_trees)) {
@@ -75,10 +74,7 @@ bool PairWorker::is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAx
     }
     const double n_roots = tests.to - tests.from;
     const double n_rows = local_.n_rows * n_roots / root.n_tests;
-    const double line = n_roots * axis.n_tests * 0.4 +
-                        std::min<double>(n_rows * (axis.n_tests / 14.0 + 3.0), n_rows + 1.5 * n_roots * axis.n_tests);
-    const double tree = axis.n_tests * 8.0 + n_rows * 4.0 * std::log2(axis.n_tests + 1.0);
-    return tree < line;
+    return forecast::tree_cycles(n_rows, axis.n_tests) < forecast::line_cycles(n_roots, n_rows, axis.n_tests);
 }
 
 // The axis's tree with the given rows on the left side.

@@ -8,9 +8,9 @@
 //     Difference, cost R(t) >= cost R(a) − D(a..t) for R(b):        g(t) <= g_L(a) + g_R(a) + 2 D(a..t).
 // Below the first test stand the empty set, which costs λ, and the whole one. Rounded amounts are costs in their own
 // right, so both hold for them; their slack is added where a bound is compared with what is wanted.
-#include <cmath>
 #include <limits>
 
+#include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
 
 namespace certree {
@@ -282,8 +282,7 @@ std::vector<std::vector<Run>> RootRounds::run() {
             for (const Open& open : root.open) {
                 n_open += open.tests.to - open.tests.from;
             }
-            // Forecasts in passes over the rows, fitted by eye: of rounds to come, and of segment trees.
-            if (round > 0 && n_open / 48.0 > 2.0 + 10.0 * n_open / local_.axes[a].n_tests) {
+            if (round > 0 && forecast::trees_outrun_rounds(n_open, local_.axes[a].n_tests)) {
                 give_up(root);
             }
         }
@@ -306,20 +305,11 @@ bool rounds_pay(const Prepared& prepared) {
     if (prepared.control.is_off(no_cost_model)) {
         return true;
     }
-    // Forecasts in cycles, fitted by eye to measurements.
-    const auto n_axes = static_cast<double>(local.axes.size());
-    const double n_rows = local.n_rows;
-    double exact = 0.0;
-    for (const LocalAxis& axis : local.axes) {
-        exact += n_axes * std::min(n_rows * 5.0 * std::log2(axis.n_tests + 1.0),
-                                   static_cast<double>(axis.n_tests) * local.n_tests / n_axes + 2.0 * n_rows);
-    }
     std::int64_t total = 0;
     for (const std::int32_t amount : prepared.amounts.small) {
         total += magnitude(amount);
     }
-    const double rounds = n_axes * n_axes * n_rows * (is_short(total, local) ? 8.0 : 16.0);
-    return exact > rounds;
+    return forecast::rounds_pay(local, is_short(total, local));
 }
 
 std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted) {

@@ -7,6 +7,7 @@
 // plus the rows whose code on the first axis is i: nothing is ever summed twice.
 #include <atomic>
 
+#include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
 #include "workers.hpp"
 
@@ -367,7 +368,7 @@ std::vector<Task> list_tasks(const Local& local) {
         for (std::int32_t b = a; b < n_axes; ++b) {
             const double n_a = local.axes[static_cast<std::size_t>(a)].n_tests;
             const double n_b = local.axes[static_cast<std::size_t>(b)].n_tests;
-            tasks.push_back({a, b, n_a * n_b * (a == b ? 0.2 : 1.0)});
+            tasks.push_back({a, b, forecast::triple_share(n_a, n_b, a == b)});
         }
     }
     return tasks;

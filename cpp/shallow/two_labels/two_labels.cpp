@@ -1,10 +1,10 @@
 #include "shallow/two_labels/two_labels.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "bounds.hpp"
+#include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
 
 namespace certree {
@@ -42,43 +42,6 @@ Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t
 
 namespace {
 
-// Forecasts in cycles, fitted by eye to measurements; only choices of method hang on them.
-double triple_cycles(const Local& local) {
-    const double n_tests = local.n_tests;
-    const auto n_axes = static_cast<double>(local.axes.size());
-    double squares = 0.0;
-    for (const LocalAxis& axis : local.axes) {
-        squares += static_cast<double>(axis.n_tests) * axis.n_tests;
-    }
-    return 0.5 * (n_tests * n_tests - squares) * (n_tests * 0.8 + 40.0) +
-           0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
-}
-
-// A root axis over another costs a line for each test of the first, or a segment tree that each row walks through, or a
-// few rounds.
-double pair_cycles(const Local& local) {
-    const double n_rows = local.n_rows;
-    const auto n_axes = static_cast<double>(local.axes.size());
-    double trees = 0.0;
-    for (const LocalAxis& axis : local.axes) {
-        trees += n_axes * (axis.n_tests * 8.0 + n_rows * 4.0 * std::log2(axis.n_tests + 1.0));
-    }
-    const double lines = n_rows * n_axes * n_axes * 2.0 + static_cast<double>(local.n_tests) * local.n_tests;
-    const double rounds = n_rows * n_axes * n_axes * 12.0;
-    const double setting_up = n_rows * n_axes * 60.0 + n_axes * 3000.0;
-    return std::min({lines, trees, rounds}) + setting_up;
-}
-
-// How many root tests intervals look at. The looks that an axis needs hardly grow with its tests: 6 to 35 an axis of
-// hundreds to thousands of tests were measured, and four in ten tests of an axis with few.
-double forecast_looks(const Local& local) {
-    double looks = 0.0;
-    for (const LocalAxis& axis : local.axes) {
-        looks += std::min(0.4 * axis.n_tests, 16.0);
-    }
-    return looks;
-}
-
 // The pair table, and two slabs of lines, one for each test of the widest axis.
 std::size_t triple_bytes(const Local& local) {
     std::size_t widest = 0;
@@ -94,12 +57,13 @@ constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;
 }  // namespace
 
 double TwoLabels::looks_in_triples(const Local& local) const {
-    return triple_bytes(local) > std::min(most_triple_bytes, table_bytes_) ? std::numeric_limits<double>::infinity()
-                                                                           : triple_cycles(local) / pair_cycles(local);
+    return triple_bytes(local) > std::min(most_triple_bytes, table_bytes_)
+               ? std::numeric_limits<double>::infinity()
+               : forecast::triple_cycles(local) / forecast::pair_cycles(local);
 }
 
 bool TwoLabels::triples_pay(const Local& local, bool is_patient) const {
-    return looks_in_triples(local) < forecast_looks(local) * (is_patient ? 1.0 : 4.0);
+    return looks_in_triples(local) < forecast::interval_looks(local) * (is_patient ? 1.0 : 4.0);
 }
 
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.

@@ -1,0 +1,155 @@
+// What each way of solving a subproblem takes, foretold. Every choice of method hangs on a forecast of this file and on
+// nothing else. A forecast that errs costs time, never the optimum; the switch `cost_model` ignores them all.
+//
+// Cycles are of one core, about a third of a nanosecond each.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "instance/subset.hpp"
+
+namespace certree::forecast {
+
+// --- Closed forms of a whole table, before it is looked at ---
+
+// Closed forms of depth three over so many tests take milliseconds.
+inline constexpr std::int64_t few_tests = 400;
+
+// So many steps take some milliseconds.
+inline constexpr double few_steps = 1e7;
+
+// What a closed form does, about: rows are summed for every tuple of axes, and tuples of tests compared; over many
+// distinct values, rows walk through trees of codes in place of the latter.
+inline double closed_steps(double n_rows, double n_axes, double n_tests, int depth) {
+    const double sums = n_rows * std::pow(n_axes, depth);
+    const double walks = 4.0 * n_rows * n_axes * n_axes * std::log2(n_tests + 2.0);
+    return sums + (depth > 2 ? n_tests * n_tests * n_tests / 8.0 : std::min(n_tests * n_tests, walks));
+}
+
+// --- Depth two of two labels ---
+
+// Rows walk through a segment tree over the tests of an axis, each once.
+inline double tree_cycles(double n_rows, double n_tests) {
+    return n_tests * 8.0 + n_rows * 4.0 * std::log2(n_tests + 1.0);
+}
+
+// Some root tests over one axis by lines: a line is passed over for each of them, and the rows that join are added to
+// it as steps or as sums.
+inline double line_cycles(double n_roots, double n_rows, double n_tests) {
+    return n_roots * n_tests * 0.4 +
+           std::min<double>(n_rows * (n_tests / 14.0 + 3.0), n_rows + 1.5 * n_roots * n_tests);
+}
+
+// Whether so many rows are added to the tests of an axis faster by a sum of each code than each as a step.
+inline bool are_sums_cheaper(std::size_t n_rows, std::int32_t n_tests) {
+    const auto n = static_cast<std::int64_t>(n_rows);
+    return n > 6 && n * (n_tests / 12 + 3) > n + 2 * n_tests;
+}
+
+// Depth two, whichever of its ways is the fastest: what a look at a side of a root test takes.
+inline double pair_cycles(const Local& local) {
+    const double n_rows = local.n_rows;
+    const auto n_axes = static_cast<double>(local.axes.size());
+    double trees = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        trees += n_axes * tree_cycles(n_rows, axis.n_tests);
+    }
+    const double lines = n_rows * n_axes * n_axes * 2.0 + static_cast<double>(local.n_tests) * local.n_tests;
+    const double rounds = n_rows * n_axes * n_axes * 12.0;
+    const double setting_up = n_rows * n_axes * 60.0 + n_axes * 3000.0;
+    return std::min({lines, trees, rounds}) + setting_up;
+}
+
+// Every root test by lines or by trees: what coarse tables and rounds may spare.
+inline double exact_cycles(const Local& local) {
+    const auto n_axes = static_cast<double>(local.axes.size());
+    const double n_rows = local.n_rows;
+    double exact = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        exact += n_axes * std::min(n_rows * 5.0 * std::log2(axis.n_tests + 1.0),
+                                   static_cast<double>(axis.n_tests) * local.n_tests / n_axes + 2.0 * n_rows);
+    }
+    return exact;
+}
+
+// Groups of codes of an axis in coarse tables.
+inline constexpr std::int32_t most_coarse_groups = 128;
+
+// Rows are summed for every pair of axes, and groups cost the square of their number.
+inline bool coarse_tables_pay(const Local& local) {
+    const auto n_axes = static_cast<double>(local.axes.size());
+    double n_groups = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        n_groups += std::min(axis.n_codes, most_coarse_groups);
+    }
+    const double coarse = n_axes * n_axes * local.n_rows * 2.0 + n_groups * n_groups * 8.0;
+    constexpr double gain_wanted = 4.0;  // part of the exact work remains, and it is not known beforehand how much
+    return exact_cycles(local) > gain_wanted * coarse;
+}
+
+// Rounds of root tests, a few passes over the rows for every pair of axes; is_short: in 16 bits.
+inline bool rounds_pay(const Local& local, bool is_short) {
+    const auto n_axes = static_cast<double>(local.axes.size());
+    return exact_cycles(local) > n_axes * n_axes * local.n_rows * (is_short ? 8.0 : 16.0);
+}
+
+// After two rounds, in passes over the rows: whether those to come take more than trees for the tests still open.
+inline bool trees_outrun_rounds(std::int32_t n_open, std::int32_t n_tests) {
+    return n_open / 48.0 > 2.0 + 10.0 * n_open / n_tests;
+}
+
+// --- Depth three of two labels ---
+
+// The closed form: lines for every pair of tests, and rows added to them.
+inline double triple_cycles(const Local& local) {
+    const double n_tests = local.n_tests;
+    const auto n_axes = static_cast<double>(local.axes.size());
+    double squares = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        squares += static_cast<double>(axis.n_tests) * axis.n_tests;
+    }
+    return 0.5 * (n_tests * n_tests - squares) * (n_tests * 0.8 + 40.0) +
+           0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
+}
+
+// One of its pairs of axes beside the others: they are handed out longest first.
+inline double triple_share(double n_tests_a, double n_tests_b, bool is_one_axis) {
+    return n_tests_a * n_tests_b * (is_one_axis ? 0.2 : 1.0);
+}
+
+// How many root tests intervals look at. The looks that an axis needs hardly grow with its tests: 6 to 35 per axis of
+// hundreds to thousands of tests were measured, and four in ten tests of an axis with few.
+inline double interval_looks(const Local& local) {
+    double looks = 0.0;
+    for (const LocalAxis& axis : local.axes) {
+        looks += std::min(0.4 * axis.n_tests, 16.0);
+    }
+    return looks;
+}
+
+// --- Depth two of any labels ---
+
+// How many groups an axis with many codes is cut into. More make tighter bounds and larger tables; all tables together,
+// of `width` sums per group, should stay in a near cache.
+inline std::int32_t most_groups(const Local& local, std::size_t width) {
+    constexpr std::size_t near_bytes = std::size_t{720} << 10;
+    constexpr std::size_t few = 32;
+    std::size_t n_long = 0;
+    for (const LocalAxis& axis : local.axes) {
+        n_long += static_cast<std::size_t>(axis.n_codes) > few ? 1 : 0;
+    }
+    const std::size_t fit = near_bytes / (std::max<std::size_t>(1, n_long) * width * sizeof(std::int32_t));
+    return static_cast<std::int32_t>(std::clamp<std::size_t>(fit, few, 1024));
+}
+
+// How many root tests of an axis are looked at on the first way along it. Where passing over the rows costs more than
+// looking, it is worth looking at more tests on the way.
+inline std::int32_t first_looks(const Local& local, std::size_t n_groups) {
+    const auto n_axes = static_cast<double>(local.axes.size());
+    const double looks_per_pass = local.n_rows * n_axes / (8.0 * static_cast<double>(n_groups));
+    return static_cast<std::int32_t>(std::clamp(looks_per_pass, 8.0, 1e6));
+}
+
+}  // namespace certree::forecast
