@@ -88,7 +88,7 @@ class TestFit:
         assert run("fit", table, *FIT, "--out", table.with_name("model.json")) == 0
         output = capsys.readouterr().out
         assert f"{expected.objective_:.10g} = loss {expected.loss_:.10g} + 0.005 × 5 leaves" in output
-        assert "optimal: no such tree has a lower objective" in output
+        assert "proved optimal among all trees of depth at most 3" in output
         assert "re75 <=" in output
         saved = certree.load(table.with_name("model.json"))
         assert saved.certificate_["objective"] == expected.objective_
@@ -99,7 +99,7 @@ class TestFit:
         others = ("--thresholds", "8", "--memory-limit", "1GB", "--jobs", "2", "--ignore", "black", "hispanic")
         assert run("fit", table, *FIT, *options, *others, "--out", table.with_name("model.json")) == 0
         output = capsys.readouterr().out
-        assert "any depth, at most 3 leaves, at least 40 rows a leaf, at least 1000 of weight a leaf" in output
+        assert "proved optimal among all trees with at most 3 leaves, at least 40 rows per leaf" in output
         saved = json.loads(table.with_name("model.json").read_text(encoding="utf-8"))
         assert saved["certificate"]["limits"] == {"time_limit": None, "memory_limit": 10**9, "n_threads": 2}
         assert saved["certificate"]["sizes"]["columns"] == 5
@@ -111,7 +111,11 @@ class TestFit:
             (
                 ("--method", "duplicate", "--duplication", "5000"),
                 {"method": "duplicate", "duplication": 5000},
-                ("approximate: the best tree of counts", "the heaviest 5000 times", "the paper's bound K is"),
+                (
+                    "approximate: the best for weights rounded to counts among",
+                    "the heaviest 5000 times",
+                    "the paper's bound K is",
+                ),
             ),
             (
                 ("--method", "sample", "--sample-ratio", "2", "--random-state", "3"),
@@ -121,7 +125,11 @@ class TestFit:
             (
                 ("--thresholds", "guess"),
                 {"thresholds": "guess"},
-                ("optimal: no such tree", "thresholds   kept ", "over all tests none is below"),
+                (
+                    "proved optimal among all trees of depth at most 3 over ",
+                    "thresholds   kept ",
+                    "over all tests none is below",
+                ),
             ),
             (
                 ("--reference", "boosting"),
@@ -175,7 +183,7 @@ class TestFit:
         limits = ("--time-limit", "0.001", "--method", "duplicate", "--reference", "boosting")
         assert run("fit", hard, *HARD, *limits) == 3
         output = " ".join(capsys.readouterr().out.split())
-        assert "time limit: the best tree so far" in output
+        assert "time limit: the best found among" in output
         assert "Theorem 1 says nothing about its tree" in output
         assert "above the optimum" not in output
 
@@ -197,7 +205,7 @@ class TestFit:
     ) -> None:
         model = hard.with_name("model.json")
         assert run("fit", hard, *HARD, "--time-limit", "0.3", "--out", model) == 3
-        assert "time limit: the best tree so far" in capsys.readouterr().out
+        assert "time limit: the best found among" in capsys.readouterr().out
         assert run("verify", model, hard, "--label", "label") == 0
 
     def test_an_interrupt_gives_a_valid_tree_too(self, hard: Path) -> None:
@@ -215,7 +223,7 @@ class TestFit:
             process.send_signal(signal.SIGINT)
             output, errors = process.communicate(timeout=60)
         assert process.returncode == 3, errors
-        assert "interrupted: the best tree so far" in output.decode()
+        assert "interrupted: the best found among" in output.decode()
         assert b"certree: interrupted" in errors
         assert run("verify", model, hard, "--label", "label") == 0
 
@@ -320,7 +328,7 @@ class TestModels:
         assert run("show", model) == 0
         output = capsys.readouterr().out
         assert "re75 <=" in output
-        assert "optimal: no such tree has a lower objective" in output
+        assert "proved optimal among all trees of depth at most 3" in output
 
     def test_show_draws(self, model: Path, tmp_path: Path) -> None:
         assert run("show", model, "--plot", tmp_path / "tree.png") == 0

@@ -54,7 +54,7 @@ def test_from_rewards(log: Any, rewards: Path, tmp_path: Path, capsys: pytest.Ca
     assert isinstance(model, PolicyTree)
     own = PolicyTree(2, 0.01).fit(log.data, log.expected)
     assert model.value_ == pytest.approx(own.value_)
-    assert "optimal: no such policy has a greater objective" in printed
+    assert "proved optimal among all policy trees of depth at most" in printed
     assert f"= mean reward {model.value_:.10g} − 0.01 × {model.n_leaves_} leaves" in printed
     assert "loss" not in printed
     assert "mean reward" in printed.splitlines()[0]
@@ -96,7 +96,7 @@ def test_from_a_log(log: Any, logged: Path, tmp_path: Path, capsys: pytest.Captu
     assert code == 0
     printed = capsys.readouterr().out
     assert "Doubly robust scores of 400 rows and 3 actions." in printed
-    assert "at least 5 rows of every arm a leaf" in printed
+    assert "at least 5 rows of every arm per leaf" in " ".join(printed.split())
     assert "on rows that it has not seen" in printed
     assert "The policy gains" in printed
     assert "of 3 folds" in printed
@@ -165,7 +165,7 @@ def test_a_limit_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.Capture
     path = tmp_path / "policy.json"
     fit = ("policy", table, "--rewards", "a", "b", "c", "--depth", 4, "--time-limit", 0.2, "--out", path)
     assert run(*fit) == 3
-    assert "time limit: the best policy so far; none is above the upper bound" in capsys.readouterr().out
+    assert "time limit: the best found among all policy trees of depth at most 4; stopped by" in capsys.readouterr().out
     assert certree.load(path).status_ == "time_limit"
 
 

@@ -22,13 +22,12 @@ from certree.export import (
     export_json,
     export_latex,
     export_text,
-    leaf_colour,
     load,
-    share_text,
     to_sklearn,
     tree_of,
 )
-from certree.tree import Column, Tree
+from certree.tree import Column, Tree, format_number
+from certree.tree.words import leaf_colour, share_text
 
 MESSY = ["a_b & c%", 'say "hi"\\', "$x$ {y}", "line\nbreak [1], #~^", "ünïcode <b>'"]
 
@@ -123,10 +122,41 @@ def test_text_of_a_deeper_tree_has_a_line_a_branch() -> None:
     assert sum(" rows" in line or " row" in line for line in lines) == model.n_leaves_
 
 
-def test_digits_round_only_when_asked() -> None:
+def test_numbers_are_exact_or_rounded_as_asked() -> None:
     tree = stump(threshold=[1 / 3, np.nan, np.nan])
-    assert f"age <= {1 / 3!r}" in export_text(tree)
+    assert "age <= 0.3333:" in export_text(tree)
+    assert f"age <= {1 / 3!r}" in export_text(tree, digits=None)
     assert "age <= 0.33:" in export_text(tree, digits=2)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.011880276333919991, "0.01188"),
+        (8940.029999999999, "8940.03"),
+        (1987.5, "1987.5"),
+        (12345.5, "12,345.5"),
+        (-1234567.891234, "-1,234,568"),
+        (13190.123456789, "13,190"),
+        (1500000.0, "1,500,000"),
+        (0.1 + 0.2, "0.3"),
+        (1.5e-9, "1.5e-09"),
+        (1e300, "1e+300"),
+    ],
+)
+def test_readable_numbers_round_only_what_nobody_would_write_out(number: float, text: str) -> None:
+    assert format_number(number, "readable") == text
+
+
+def test_columns_and_labels_can_be_shown_under_other_names() -> None:
+    text = export_text(stump(), feature_names=["Age in years"], class_names={"yes": "Treat"})
+    assert text.startswith("├── Age in years <= 2.5: Treat")
+    for export in (export_dot, export_latex):
+        assert "Age in years" in export(stump(), feature_names={"age": "Age in years"})
+    with pytest.raises(ValueError, match="feature_names has 2 names, but the tree has 1"):
+        export_text(stump(), feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="class_names renames 'maybe', which the tree does not have"):
+        export_text(stump(), class_names={"maybe": "x"})
 
 
 def test_weights_are_named_only_where_they_differ_from_rows() -> None:
@@ -398,3 +428,9 @@ def test_a_tree_of_costs_and_a_turned_tie_keep_their_labels() -> None:
     tie = stump(label_weights=[[1, 1], [2, 2], [2, 2]], label=[0, 1, 0])
     assert to_sklearn(tie).predict([[0.0], [9.0]]).tolist() == ["yes", "no"]
     assert to_sklearn(lone_leaf()).predict([[1.0]]).tolist() == ["yes"]
+
+
+def test_json_can_be_written_to_a_file_at_once(tmp_path: Path) -> None:
+    model, _ = fit_messy()
+    text = export_json(model, tmp_path / "model.json")
+    assert (tmp_path / "model.json").read_text(encoding="utf-8") == text == export_json(model)

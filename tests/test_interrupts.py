@@ -50,7 +50,7 @@ class Press:
         if self.is_after:
             raise KeyboardInterrupt
         stated = {"status": "interrupted", "lower_bound": 0.0, "gap": solution.upper}
-        return replace(solution, status="interrupted", lower=0.0, certificate={**solution.certificate, **stated})
+        return replace(solution, status="interrupted", lower=0.0, certificate=solution.certificate | stated)
 
 
 # The Python interface -------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_a_policy_that_was_stopped_is_not_evaluated(
     Press(monkeypatch, policy_room, 1, is_after=False)
     assert run("policy", log, "--treatment", "got", "--outcome", "came", "--depth", "1", "--out", model) == 3
     printed = capsys.readouterr()
-    assert "interrupted: the best policy so far; none is above the upper bound" in printed.out
+    assert "interrupted: the best found among all policy trees" in printed.out
     assert "no policy is above" in printed.err
     assert "the policy was not evaluated" in printed.err
     assert load(model).status_ == "interrupted"

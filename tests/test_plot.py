@@ -130,16 +130,19 @@ def test_missing_values_can_be_followed() -> None:
 def test_a_limit_is_told() -> None:
     X, y = np.arange(8.0).reshape(-1, 1), np.repeat([0, 1], 4)
     model = SparseTreeClassifier(1, 0.01).fit(X, y)
-    model.certificate_ = model.certificate_ | {"status": "time_limit", "lower_bound": 0.0125}
-    assert words_of(plot_tree(model))[-1].endswith("lower bound 0.0125 (time limit)")
+    model.certificate_ = model.certificate_ | {"status": "time_limit", "gap": 0.0125}
+    assert words_of(plot_tree(model))[-1].endswith(
+        "the best found among all trees of depth at most 1; stopped by the time limit, gap 0.0125"
+    )
 
 
 def test_a_policy_tells_its_reward() -> None:
     model = PolicyTree(1).fit([[0.0], [1.0]], [[20000.0, 1.0], [3.0, 40000.0]])
-    assert "mean reward 30,000  ·  2 leaves  ·  proved optimal" in words_of(plot_tree(model))
-    values = model.certificate_["policy"] | {"upper_bound": 31000.0}
+    expected = "mean reward 30,000 in sample  ·  2 leaves  ·  proved optimal among all policy trees of depth at most 1"
+    assert expected in words_of(plot_tree(model))
+    values = model.certificate_["policy"] | {"gap": 1000.0}
     model.certificate_ = model.certificate_ | {"status": "time_limit", "policy": values}
-    assert "objective 30,000 of at most 31,000 (time limit)" in " ".join(words_of(plot_tree(model)))
+    assert "stopped by the time limit, gap 1,000" in " ".join(words_of(plot_tree(model)))
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

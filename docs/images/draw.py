@@ -11,9 +11,9 @@ import numpy as np
 
 from certree import SparseTreeClassifier, study
 from certree.datasets import load_lalonde
-from certree.export import PALETTE
 from certree.plot import plot_tree
 from certree.study.folder import draw
+from certree.tree.words import PALETTE
 
 HERE = Path(__file__).parent
 

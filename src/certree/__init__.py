@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from certree import certify, datasets, policy, study, weights
+    from certree.certificate import Certificate
     from certree.estimators import SparseTreeClassifier
     from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
     from certree.guesses import guess_depth, guess_thresholds
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = version("certree")
 
 __all__ = [
+    "Certificate",
     "ColumnReading",
     "Limits",
     "PolicyTree",
@@ -53,6 +55,7 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "certificate": ("Certificate",),
     "estimators": ("SparseTreeClassifier",),
     "export": ("export_dot", "export_json", "export_latex", "export_text", "load", "to_sklearn"),
     "guesses": ("guess_depth", "guess_thresholds"),

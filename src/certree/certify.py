@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.certificate import find_flaws, is_number, quote
+from certree.certificate import STATUSES, find_flaws, is_number, list_settings, quote
 from certree.features import Axis, Features, make_features
 from certree.fingerprint import fingerprint
 from certree.guesses import ThresholdReport, guess_tree_depth, state_depth, state_reference, state_thresholds
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
-from certree.solution import STATUSES, float_slack, list_settings, measure_loss
+from certree.solution import float_slack, measure_loss
 from certree.table import name_row
 from certree.tree import Column, Test, Tree, plain_value
 from certree.weights import WEIGHING_STATEMENT, Weighing, WeightLossWarning, state_sample, weigh_by_duplication

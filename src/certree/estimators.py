@@ -8,8 +8,11 @@ other.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +24,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from certree.certificate import Certificate
+from certree.display import show_html, show_text
+from certree.document import write_document
 from certree.features import make_features
 from certree.guesses import (
     ThresholdGuess,
@@ -38,6 +44,7 @@ from certree.solver import Limits, bin_numeric, describe_best, search, warn_inte
 from certree.table import Table, read_table
 from certree.tree import Tree
 from certree.weights import Weighing, weigh_by_duplication, weigh_by_sampling
+from certree.writing import replace_file
 
 Array = NDArray[Any]
 
@@ -45,6 +52,7 @@ Array = NDArray[Any]
 class TreeEstimator(BaseEstimator):
     """What every estimator that ends in one tree does with it, whatever its leaves stand for."""
 
+    certificate_: Certificate
     columns_: tuple[ColumnReading, ...]
     tree_: Tree
     depth_: int
@@ -64,6 +72,29 @@ class TreeEstimator(BaseEstimator):
         """The number of leaves, as scikit-learn's trees tell it."""
         check_is_fitted(self)
         return self.n_leaves_
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a JSON file, as a whole or not at all; `certree.load` reads it."""
+        check_is_fitted(self)
+        replace_file(Path(path), write_document(self).encode("utf-8"))
+
+    def __str__(self) -> str:
+        return show_text(self) if hasattr(self, "tree_") else repr(self)
+
+    # A property, as in scikit-learn: there it is absent where diagrams are switched off.
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        return partial(show_html, self) if hasattr(self, "tree_") else super()._repr_html_
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        if not hasattr(self, "tree_"):
+            return super()._repr_mimebundle_(**kwargs)  # type: ignore[no-any-return]
+        return {"text/plain": show_text(self), "text/html": show_html(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if isinstance(getattr(self, "certificate_", None), dict):
+            self.certificate_ = Certificate(self.certificate_)  # a pickle of 0.1.0 has a plain dict
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         table = read_table(X, estimator=self)
@@ -136,8 +167,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         objective_ − lower_bound_; 0 where the tree is proved optimal.
     status_ : {"optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted"}
         "guessed" with a `reference`, "approximate" with a `method` other than "direct".
-    certificate_ : dict
-        What was proved, as plain data; `certree.certify.check` checks it against a table. Under "guarantees": what
+    certificate_ : Certificate
+        What was proved; `certree.certify.check` checks it against a table. Under "guarantees": what
         `method` and every guess give up, in words and numbers.
     threshold_guess_ : ThresholdGuess
         Where thresholds were guessed.
@@ -247,7 +278,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         self.gap_ = solution.gap
         self.status_ = solution.status
         self.statistics_ = dict(solution.statistics)
-        self.certificate_ = dict(solution.certificate) | {
+        self.certificate_ = solution.certificate | {
             "class_weights": None if factors is None else factors.tolist(),
             "guarantees": {**solution.certificate.get("guarantees", {}), **guarantees},
         }

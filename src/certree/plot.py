@@ -14,7 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from certree.export import (
+from certree.certificate.words import make_statement
+from certree.export import tree_of
+from certree.tree import Test, Tree
+from certree.tree.words import (
     PALETTE,
     amount_text,
     answers,
@@ -24,9 +27,7 @@ from certree.export import (
     share_of_label,
     share_text,
     size_text,
-    tree_of,
 )
-from certree.tree import Test, Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -223,15 +224,10 @@ def _caption(model: Any) -> str:
     leaves, policy = certificate["leaves"], certificate.get("policy")
     count = "1 leaf" if leaves == 1 else f"{leaves} leaves"
     if policy is not None:
-        words = f"mean reward {amount_text(policy['value'])}  ·  {count}"
-        if certificate["status"] == "optimal":
-            return f"{words}  ·  proved optimal"
-        objective, bound = (amount_text(policy[name]) for name in ("objective", "upper_bound"))
-        return f"{words}  ·  objective {objective} of at most {bound} ({certificate['status'].replace('_', ' ')})"
-    words = f"loss {certificate['loss']:.4g}  ·  {count}  ·  objective {certificate['objective']:.4g}"
-    if certificate["status"] == "optimal":
-        return f"{words}  ·  proved optimal"
-    return f"{words}  ·  lower bound {certificate['lower_bound']:.4g} ({certificate['status'].replace('_', ' ')})"
+        words = f"mean reward {amount_text(policy['value'])} in sample  ·  {count}"
+    else:
+        words = f"loss {certificate['loss']:.4g}  ·  {count}  ·  objective {certificate['objective']:.4g}"
+    return f"{words}  ·  {make_statement(certificate)}"
 
 
 # Layout ---------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ MOST_WORDS = 0.2
 """The share of the cells, or of the distinct values, that may be words in a column that looks numeric."""
 MOST_CELLS, MOST_COLUMNS, MOST_CATEGORIES = 3, 5, 8
 """How many are shown of the cells of a column, the columns of a warning, the categories of an order."""
+
+MOST_LINES = 20
+"""Columns that are listed one by one; of more, each kind is counted."""
 
 # Numbers as people write them: a decimal comma, groups of thousands, a currency, a percentage.
 _NUMBER_LIKE = re.compile(
@@ -94,6 +98,18 @@ def restore_readings(data: Any, columns: Sequence[Column]) -> tuple[ColumnReadin
             raise ValueError(f"the reading of column {column.name!r} is not that of the tree's column")
         readings.append(ColumnReading(column.name, entry["kind"], n_distinct, n_missing, tuple(order), entry["remark"]))
     return tuple(readings)
+
+
+def describe_readings(readings: Sequence[ColumnReading]) -> list[str]:
+    """A line for each column; of very many columns, how many there are of each kind."""
+    if len(readings) > MOST_LINES:
+        counts = Counter(reading.kind for reading in readings)
+        missing = sum(bool(reading.n_missing) for reading in readings)
+        kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+        return [f"{len(readings)} columns: {kinds}" + (f"; {missing} with missing values" if missing else "")]
+    names = [shorten(reading.name, 40) for reading in readings]
+    width = max(map(len, names))
+    return [f"{name:<{width}}  {reading.text}" for name, reading in zip(names, readings, strict=True)]
 
 
 # What may not have been meant ---------------------------------------------------------------------------------------

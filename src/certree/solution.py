@@ -13,14 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from certree.fingerprint import Array, fingerprint
+from certree.certificate import Certificate, make_certificate
 from certree.problem import Problem
 from certree.tree import Tree
-
-FORMAT = "certree.certificate"
-VERSION = 2
-"""2 says which table it is about. Certificates of version 1, which do not, are still read and checked."""
-STATUSES = ("optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted")
 
 
 class CertificateError(RuntimeError):
@@ -42,8 +37,8 @@ class Solution:
     rounding: float
     """How far fixed-point amounts may have moved an objective inside the engine."""
     statistics: Mapping[str, Any] = field(repr=False)
-    certificate: Mapping[str, Any] = field(repr=False)
-    """All of this and the problem's settings as plain data."""
+    certificate: Certificate = field(repr=False)
+    """All of this and the problem's settings."""
 
     @property
     def gap(self) -> float:
@@ -115,78 +110,7 @@ def carry_over(
     found = solution.certificate
     certificate = make_certificate(
         problem, tree, loss, upper, lower, status, solution.rounding,
-        statistics=solution.statistics, limits=found["limits"], version=found["certree"],
+        statistics=solution.statistics, limits=found.limits, version=found.certree,
+        guarantees={**found.get("guarantees", {}), **guarantees},
     )  # fmt: skip
-    guarantees = {**found.get("guarantees", {}), **guarantees}
-    return Solution(
-        tree, loss, upper, lower, status, solution.rounding, solution.statistics,
-        certificate | {"guarantees": guarantees},
-    )  # fmt: skip
-
-
-def make_certificate(
-    problem: Problem,
-    tree: Tree,
-    loss: float,
-    upper: float,
-    lower: float,
-    status: str,
-    rounding: float,
-    *,
-    statistics: Mapping[str, Any],
-    limits: Mapping[str, Any],
-    version: str,
-    spends: Array | None = None,
-    budget: float | None = None,
-) -> dict[str, Any]:
-    """What was proved, about which problem, as plain data ready for JSON.
-
-    `spends` (rows × labels, times the weights) and `budget` are those of a policy with a budget.
-    """
-    settings = list_settings(problem, budget)
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "certree": version,
-        "status": status,
-        "objective": upper,
-        "loss": loss,
-        "leaves": tree.n_leaves,
-        "depth": tree.depth,
-        "lower_bound": lower,
-        "gap": upper - lower,
-        "rounding": rounding,
-        "regularization": settings["regularization"],
-        "constraints": settings["constraints"],
-        "sizes": {
-            "rows": problem.n_rows_given or problem.n_rows,
-            "rows_weighted": problem.n_rows,
-            "merged_rows": int(statistics.get("merged_rows", problem.n_rows)),
-            "columns": len(problem.features.columns),
-            "axes": len(problem.features.axes),
-            "tests": problem.features.n_tests,
-            "distinct_tests": int(statistics.get("tests", problem.features.n_tests)),
-            "labels": len(problem.labels),
-        },
-        "thresholds": settings["thresholds"],
-        "weight": problem.normaliser,
-        "limits": dict(limits),
-        "digests": fingerprint(problem, settings, spends=spends),
-    }
-
-
-def list_settings(problem: Problem, budget: float | None = None) -> dict[str, Any]:
-    """What is searched besides the table, as plain data. A budget without a limit is none."""
-    thresholds = problem.features.thresholds
-    return {
-        "regularization": float(problem.regularization),
-        "constraints": {
-            "max_depth": None if problem.max_depth is None else int(problem.max_depth),
-            "max_leaves": None if problem.max_leaves is None else int(problem.max_leaves),
-            "min_samples_leaf": int(problem.min_samples_leaf),
-            "min_weight_leaf": float(problem.min_weight_leaf),
-            "min_samples_arm": int(problem.min_samples_arm),
-        },
-        "thresholds": thresholds if isinstance(thresholds, (str, int)) else list(map(list, thresholds)),
-        "budget": None if budget is None or math.isinf(budget) else float(budget),
-    }
+    return Solution(tree, loss, upper, lower, status, solution.rounding, solution.statistics, certificate)

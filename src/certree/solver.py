@@ -152,7 +152,7 @@ def search(
     )
     if account is not None:
         stated = {"reference": account.state(found["lower"], is_finished=solution.status == "guessed")}
-        solution = replace(solution, certificate={**solution.certificate, "guarantees": stated})
+        solution = replace(solution, certificate=solution.certificate | {"guarantees": stated})
     return solution
 
 

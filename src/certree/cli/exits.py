@@ -7,4 +7,3 @@ bad input, 1 failure (of verify: the certificate does not hold), 130 aborted by 
 from __future__ import annotations
 
 DONE, FAILED, MISUSED, LIMITED, ABORTED = 0, 1, 2, 3, 130
-LIMIT_STATUSES = ("time_limit", "memory_limit", "interrupted")

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from certree.certificate import LIMIT_STATUSES
 from certree.cli.columns import print_columns
-from certree.cli.exits import DONE, FAILED, LIMIT_STATUSES, LIMITED
+from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import BOOSTING, read_data, read_labels, read_problem, read_settings
 from certree.cli.models import print_model
 from certree.cli.options import add_problem, add_table
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     with warnings_on_standard_error():
         model.fit(X, y, weights)
     is_saved = save(options, options.out, export_json(model))
-    print_model(model.tree_, model.certificate_)
+    print_model(model)
     print(f"  fitted in    {model.fit_seconds_:.3g} s")
     if not is_saved:
         return FAILED

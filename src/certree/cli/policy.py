@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from certree import policy
+from certree.certificate import LIMIT_STATUSES
 from certree.cli.columns import print_columns
-from certree.cli.exits import DONE, FAILED, LIMIT_STATUSES, LIMITED
+from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import (
     find_action,
     find_column,
@@ -106,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
     found = None
     # From here on Ctrl-C ends the evaluation, and the policy that was found stands.
     with suppress(KeyboardInterrupt):
-        print_model(model.tree_, model.certificate_)
+        print_model(model)
         print(f"  fitted in    {model.fit_seconds_:.3g} s", flush=True)
         if evaluate is not None and model.status_ != "interrupted":
             with warnings_on_standard_error():

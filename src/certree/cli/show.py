@@ -25,7 +25,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     model = load_certified(options.model)
-    print_model(model.tree_, model.certificate_)
+    print_model(model)
     if options.plot is not None:
         figure = plot_tree(model, digits=7).get_figure(root=True)
         assert figure is not None

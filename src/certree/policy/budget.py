@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from certree.certificate import make_certificate
 from certree.policy.front import Plan, grow, use_tree
 from certree.policy.gap import close_gap
 from certree.policy.log import find_control, read_costs
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, weigh_amounts
-from certree.solution import Solution, make_certificate, true_lower
+from certree.solution import Solution, true_lower
 from certree.solver import PACKAGE_VERSION, Limits, search
 from certree.table import name_row
 from certree.tree import Tree, Value
@@ -282,14 +283,14 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
     certificate = make_certificate(
         spending.problem, best.tree, best.loss, best.objective, lower, status, rounding,
         statistics=statistics, limits=asdict(limits), version=PACKAGE_VERSION,
-        spends=spending.amounts, budget=budget,
+        spends=spending.amounts, largest_spend=budget,
+        budget={
+            "largest": budget if math.isfinite(budget) else None,
+            "spend": best.spend,
+            "price": search.price,
+            "spends": None if spending.by_action is None else list(spending.by_action),
+        },
     )  # fmt: skip
-    certificate["budget"] = {
-        "largest": budget if math.isfinite(budget) else None,
-        "spend": best.spend,
-        "price": search.price,
-        "spends": None if spending.by_action is None else list(spending.by_action),
-    }
     return Solution(best.tree, best.loss, best.objective, lower, status, rounding, statistics, certificate)
 
 

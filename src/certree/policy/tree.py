@@ -95,8 +95,8 @@ class PolicyTree(TreeEstimator):
     price_ : float
         With a budget: what one more unit of mean spend would add to the objective, at the margin; 0 where the budget
         does not bind.
-    certificate_ : dict
-        What was proved, as plain data; `certree.certify.check` with `rewards` checks it against a table.
+    certificate_ : Certificate
+        What was proved; `certree.certify.check` with `rewards` checks it against a table.
     statistics_ : dict
         Figures of the search.
     fit_seconds_ : float
@@ -247,7 +247,7 @@ class PolicyTree(TreeEstimator):
         self.gap_ = self.upper_bound_ - self.objective_
         self.status_ = solution.status
         self.statistics_ = dict(solution.statistics)
-        self.certificate_ = dict(solution.certificate) | {
+        self.certificate_ = solution.certificate | {
             "policy": {
                 "value": self.value_,
                 "objective": self.objective_,

@@ -88,8 +88,8 @@ def _say_labels(case: CaseStudy) -> str:
     ]
     low, high, light, heavy = rows.costs.min(), rows.costs.max(), rows.weights.min(), rows.weights.max()
     note = (
-        f"Costs of {low:g} to {high:g} are scaled to weights of {light:g} to {heavy:g}: the dearest mistake costs "
-        f"{high / low:.1f} times the cheapest and weighs {heavy / light:g} times as much."
+        f"Costs of {low:g} to {high:g} are scaled to weights of {light:g} to {heavy:g}: the most expensive mistake "
+        f"costs {high / low:.1f} times the cheapest and weighs {heavy / light:g} times as much."
     )
     header = ["label", "effect, dollars", "men", "cost of a mistake", "share of weight"]
     return _tabulate(header, table, "llrlr") + "\n\n" + _wrap(note)
@@ -98,9 +98,9 @@ def _say_labels(case: CaseStudy) -> str:
 def _say_trees(case: CaseStudy) -> str:
     lines = [
         _wrap(
-            "loss: share of the weight that gets a wrong label; by cost: the same before scaling. No tree of this "
-            "depth has an objective (loss + λ · leaves) below the lower bound. CART may have as many leaves as direct; "
-            "the paper's trees are as printed."
+            "loss: share of the weight that gets a wrong label; by cost: the same before scaling. No tree of the row's "
+            "depth has an objective (loss + λ · leaves) below the lower bound; “proved optimal” is among all of them. "
+            "CART may have as many leaves as direct; the paper's trees are as printed."
         ),
         "",
         _tabulate(
@@ -158,7 +158,7 @@ def _say_policies(case: CaseStudy) -> str:
     if not case.policies:
         return "Left out."
     last = case.policies[-1]
-    proved = "proved optimal" if last.model.gap_ == 0 else last.model.status_.replace("_", " ")
+    proved = last.model.certificate_.statement
     proved += f"; its certificate {'holds' if last.is_confirmed else 'is wrong'}"
     lines = [
         _wrap(
@@ -174,7 +174,7 @@ def _say_policies(case: CaseStudy) -> str:
             "rlrrr",
         ),
         "",
-        f"The tree at a cost of {last.cost:,.0f} ({proved}):",
+        _wrap(f"The tree at a cost of {last.cost:,.0f} ({proved}):"),
         "",
         export_text(last.model, digits=7, show_support=False),
     ]

@@ -1,6 +1,6 @@
 """What a certificate looks like: every field it must have, and of which type.
 
-This room promises that whoever reads a certificate without flaws finds each field that its version has, as the type
+This file promises that whoever reads a certificate without flaws finds each field that its version has, as the type
 that it should be: no missing key, no text for a number, no NaN. It judges the form alone; whether what is stated is
 true is `certify`'s business.
 """
@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from certree.solution import FORMAT, VERSION
+FORMAT = "certree.certificate"
+VERSION = 2
+"""2 says which table it is about. Certificates of version 1, which do not, are still read and checked."""
+LIMIT_STATUSES = ("time_limit", "memory_limit", "interrupted")
+"""Why a search ends before its end."""
+STATUSES = ("optimal", "guessed", "approximate", *LIMIT_STATUSES)
 
 # A stranger's file may hold anything, nested at any depth.
 _SHORT = reprlib.Repr()

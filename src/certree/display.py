@@ -1,0 +1,56 @@
+"""A fitted estimator as it shows itself: as text where it is printed, as HTML in a notebook.
+
+Both say the same: the tree, what was proved and among which trees, and what each column was read as.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from certree.reading import describe_readings
+from certree.tree import Tree
+from certree.tree.words import describe_tree, leaf_colour, write_lines
+
+
+def show_text(model: Any) -> str:
+    """A fitted estimator for a terminal."""
+    certificate = model.certificate_
+    parts = [repr(model), describe_tree(model.tree_), certificate.summary(model.tree_.labels)]
+    readings = getattr(model, "columns_", ())  # a pickle of 0.1.0 has none
+    if readings:
+        parts.append("\n".join(["columns read as", *(f"  {line}" for line in describe_readings(readings))]))
+    return "\n\n".join(parts)
+
+
+def show_html(model: Any) -> str:
+    """A fitted estimator for a notebook."""
+    readings = getattr(model, "columns_", ())
+    columns = "\n".join(describe_readings(readings)) if readings else ""
+    details = f"<details><summary>Columns read as</summary>{_pre(escape(columns))}</details>" if columns else ""
+    return (
+        f'<div class="certree-model"><p><code>{escape(repr(model))}</code></p>{show_tree(model.tree_)}'
+        f"{model.certificate_.to_html(model.tree_.labels)}{details}</div>"
+    )
+
+
+def show_tree(tree: Tree) -> str:
+    """The lines of a tree, labels in the colours that pictures give them."""
+    lines = write_lines(tree)
+    width = max(len(text) + len(label) for text, label, _ in lines)
+    leaves = iter([node for node in tree.walk() if tree.column[node] < 0])
+    shown = []
+    for text, label, support in lines:
+        line = escape(text)
+        if support:
+            colour = leaf_colour(tree, next(leaves))
+            line += (
+                f'<b style="background:{colour};color:#222;padding:0 0.3em">{escape(label)}</b>'
+                f"{' ' * (width - len(text) - len(label))}  {escape(support)}"
+            )
+        shown.append(line)
+    return _pre("\n".join(shown))
+
+
+def _pre(text: str) -> str:
+    return f'<pre style="line-height:1.35;overflow-x:auto">{text}</pre>'

@@ -1,0 +1,333 @@
+"""The tree: parallel arrays with one entry per node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from certree.table import Table, read_table
+from certree.tree.columns import Array, Column, Test, Value, plain_value
+from certree.tree.plain import FORMAT, ORDERED_VERSION, VERSION, read_plain_tree
+from certree.tree.words import describe_tree
+
+DEEPEST = 10_000
+"""Levels below the root at most. No search goes so deep, and a tree that does is somebody's attempt to break things."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A decision tree. The arrays have one entry per node; `costs` and `label_weights` have one row per node.
+
+    `print(tree)` shows it as text.
+    """
+
+    columns: tuple[Column, ...]
+    labels: tuple[Value, ...]
+
+    column: Array
+    """int32; the tested column, -1 at a leaf."""
+    threshold: Array
+    """float64; NaN where the test is not "<="."""
+    category: Array
+    """int32; index into the column's categories, -1 where the test is not "=="."""
+    missing_left: Array
+    """bool; whether the test holds for a missing value."""
+    left: Array
+    """int32; the child where the test holds, -1 at a leaf."""
+    right: Array
+    """int32; the other child, -1 at a leaf."""
+    label: Array
+    """int32; index into `labels`: what a leaf predicts, and the best single label of an inner node's rows."""
+
+    rows: Array
+    """int64; training rows of positive weight that reach the node."""
+    weight: Array
+    """float64; their weight."""
+    costs: Array
+    """float64, nodes × labels; the cost of giving each label to all rows of the node, in the units of the data."""
+    label_weights: Array | None = field(default=None)
+    """float64, nodes × labels; the weight of the rows that carry each label. None where rows carry no label (costs)."""
+    rewards: Array | None = field(default=None)
+    """float64, nodes × labels; the mean reward, by weight, of giving each label to the rows of the node. None where
+    labels have no rewards."""
+
+    def __post_init__(self) -> None:
+        dtypes: dict[str, Any] = {
+            "column": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
+            "left": np.int32, "right": np.int32, "label": np.int32,
+            "rows": np.int64, "weight": np.float64, "costs": np.float64, "label_weights": np.float64,
+            "rewards": np.float64,
+        }  # fmt: skip
+        object.__setattr__(self, "columns", tuple(self.columns))
+        object.__setattr__(self, "labels", tuple(self.labels))
+        for name, dtype in dtypes.items():
+            value = getattr(self, name)
+            if value is not None:
+                value = np.array(value, dtype=dtype)
+                value.flags.writeable = False
+                object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        n_nodes, n_labels = self.n_nodes, len(self.labels)
+        if n_nodes == 0 or n_labels == 0:
+            raise ValueError("a tree has at least one node and one label")
+        vectors = ("threshold", "category", "missing_left", "left", "right", "label", "rows", "weight")
+        matrices = [name for name in ("costs", "label_weights", "rewards") if getattr(self, name) is not None]
+        shapes = dict.fromkeys(vectors, (n_nodes,)) | dict.fromkeys(matrices, (n_nodes, n_labels))
+        for name, shape in shapes.items():
+            if getattr(self, name).shape != shape:
+                raise ValueError(f"tree: {name} has shape {getattr(self, name).shape}, not {shape}")
+        labels = self.label.tolist()
+        if min(labels) < 0 or max(labels) >= n_labels:
+            raise ValueError("tree: a node names a label that the tree does not have")
+        seen, levels = [0] * n_nodes, [0] * n_nodes
+        nodes = zip(self.column.tolist(), self.category.tolist(), self.left.tolist(), self.right.tolist(), strict=True)
+        for node, (column, category, left, right) in enumerate(nodes):
+            if column < 0:
+                continue
+            if column >= len(self.columns):
+                raise ValueError(f"tree: node {node} tests a column that the tree does not have")
+            if category >= len(self.columns[column].categories):
+                raise ValueError(f"tree: node {node} tests a category that its column does not have")
+            if self.columns[column].kind == "ordered" and not self._has_place(node):
+                raise ValueError(f"tree: node {node} compares with a place that the order of its column does not have")
+            for child in (left, right):
+                if not node < child < n_nodes:
+                    raise ValueError(f"tree: node {node} has a child that does not come after it")
+                seen[child] += 1
+                levels[child] = levels[node] + 1
+        if seen != [0, *[1] * (n_nodes - 1)]:
+            raise ValueError("tree: a node is not the child of exactly one other")
+        if max(levels) > DEEPEST:
+            raise ValueError(f"tree: it has {max(levels)} levels below its root; at most {DEEPEST} are allowed")
+
+    def _has_place(self, node: int) -> bool:
+        threshold = float(self.threshold[node])
+        return np.isnan(threshold) or threshold in range(len(self.columns[self.column[node]].categories))
+
+    # The shape ------------------------------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.column)
+
+    @property
+    def is_leaf(self) -> Array:
+        """bool, one a node."""
+        return np.asarray(self.column < 0)
+
+    @property
+    def leaves(self) -> Array:
+        """The leaves' node numbers, from left to right as the tree is read."""
+        return np.array([node for node in self.walk() if self.column[node] < 0], dtype=np.int32)
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.column < 0))
+
+    @property
+    def node_depth(self) -> Array:
+        """int32, one a node; the root has depth 0."""
+        depth = np.zeros(self.n_nodes, dtype=np.int32)
+        for node in np.flatnonzero(self.column >= 0):
+            depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
+        return depth
+
+    @property
+    def depth(self) -> int:
+        """A lone leaf has depth 0."""
+        return int(self.node_depth.max())
+
+    @property
+    def parent(self) -> Array:
+        """int32, one a node; -1 at the root."""
+        parent = np.full(self.n_nodes, -1, dtype=np.int32)
+        for node in np.flatnonzero(self.column >= 0):
+            parent[self.left[node]] = parent[self.right[node]] = node
+        return parent
+
+    def walk(self) -> Iterator[int]:
+        """All nodes: a parent, everything left of it, everything right of it."""
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            yield node
+            if self.column[node] >= 0:
+                stack += [int(self.right[node]), int(self.left[node])]
+
+    # In words -------------------------------------------------------------------------------------------------------
+
+    def test(self, node: int) -> Test:
+        """The test of an inner node."""
+        if self.column[node] < 0:
+            raise ValueError(f"node {node} is a leaf and tests nothing")
+        column = self.columns[self.column[node]]
+        threshold, category = float(self.threshold[node]), int(self.category[node])
+        return Test(
+            column,
+            threshold=None if np.isnan(threshold) else threshold,
+            category=None if category < 0 else column.categories[category],
+            missing_left=bool(self.missing_left[node]),
+        )
+
+    def node_label(self, node: int) -> Value:
+        """What a leaf predicts; for an inner node, the best single label of its rows."""
+        return self.labels[int(self.label[node])]
+
+    def path(self, node: int) -> list[tuple[Test, bool]]:
+        """The tests from the root to a node, each with whether it holds there."""
+        parent, steps = self.parent, []
+        while node != 0:
+            above = int(parent[node])
+            steps.append((self.test(above), bool(self.left[above] == node)))
+            node = above
+        return steps[::-1]
+
+    # Prediction -----------------------------------------------------------------------------------------------------
+
+    def apply(self, X: Any) -> Array:
+        """The leaf (node number) that each row reaches."""
+        table = self.read(X)
+        tested = set(self.column.tolist()) - {-1}
+        values = {index: self.columns[index].read(table.columns[index], table) for index in tested}
+        # From the last node to the first, so that a node finds both sides done. Every test looks at whole columns:
+        # sparse trees have few nodes, and gathering the rows of each would cost more.
+        reached: list[Any] = list(np.arange(self.n_nodes, dtype=np.int16 if self.n_nodes < 2**15 else np.int32))
+        for node in range(self.n_nodes - 1, -1, -1):
+            if self.column[node] >= 0:
+                holds = self.test(node).holds(values[int(self.column[node])])
+                left, right = reached[self.left[node]], reached[self.right[node]]
+                reached[node] = right + holds * (left - right)  # a choice by `where` would branch at every row
+                reached[self.left[node]] = reached[self.right[node]] = None  # seen for the last time
+        return np.full(table.n_rows, reached[0], dtype=np.int32)
+
+    def predict(self, X: Any) -> Array:
+        """The label of each row."""
+        return np.array(self.labels)[self.label[self.apply(X)]]
+
+    def predict_proba(self, X: Any) -> Array:
+        """For each row the shares of the labels in its leaf, by weight."""
+        if self.label_weights is None:
+            raise ValueError("this tree was made from costs: its rows carry no labels to take shares of")
+        shares = self.label_weights / self.label_weights.sum(axis=1, keepdims=True)
+        return np.asarray(shares[self.apply(X)])
+
+    def read(self, X: Any) -> Table:
+        """A table with this tree's columns, or an error that names what differs."""
+        table = read_table(X)
+        if table.has_names:
+            expected = tuple(column.name for column in self.columns)
+            missing = [name for name in expected if name not in table.names]
+            extra = [name for name in table.names if name not in expected]
+            if (missing or extra) and expected != tuple(f"x{index}" for index in range(len(expected))):
+                raise ValueError(f"the columns differ from the tree's: missing {missing}, unexpected {extra}")
+            if not (missing or extra) and table.names != expected:
+                raise ValueError("the columns are the tree's, but in another order")
+        if table.n_columns != len(self.columns):
+            raise ValueError(f"X has {table.n_columns} columns, but the tree has {len(self.columns)}")
+        orders = {
+            name: column.categories
+            for name, column in zip(table.names, self.columns, strict=True)
+            if column.kind == "ordered"
+        }
+        if not orders and not table.declared:
+            return table
+        # An order is the tree's own, whatever the table says of it: a file says nothing.
+        own = zip(table.names, table.is_categorical, strict=True)
+        is_categorical = tuple(name not in orders and is_category for name, is_category in own)
+        return replace(table, is_categorical=is_categorical, declared=orders)
+
+    # Names ----------------------------------------------------------------------------------------------------------
+
+    def renamed(
+        self,
+        columns: Sequence[str] | Mapping[str, str] | None = None,
+        labels: Sequence[Value] | Mapping[Any, Value] | None = None,
+    ) -> Tree:
+        """The same tree with other names, for showing it: all of them in order, or those that change by their old name.
+
+        Such a tree predicts tables whose columns have the new names.
+        """
+        own = tuple(column.name for column in self.columns)
+        names = _rename("feature_names", own, columns)
+        return replace(
+            self,
+            columns=tuple(replace(column, name=str(name)) for column, name in zip(self.columns, names, strict=True)),
+            labels=tuple(plain_value(label) for label in _rename("class_names", self.labels, labels)),
+        )
+
+    # Plain data -----------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON and whole by itself."""
+        nodes = []
+        for node in range(self.n_nodes):
+            entry: dict[str, Any] = {}
+            if self.column[node] >= 0:
+                test = self.test(node)
+                entry |= {"test": test.text, "column": int(self.column[node])}
+                if test.threshold is not None:
+                    entry["threshold"] = test.threshold
+                if test.category is not None:
+                    entry["category"] = int(self.category[node])
+                entry |= {
+                    "missing_left": test.missing_left,
+                    "left": int(self.left[node]),
+                    "right": int(self.right[node]),
+                }
+            entry |= {"label": int(self.label[node]), "rows": int(self.rows[node]), "weight": float(self.weight[node])}
+            entry["costs"] = self.costs[node].tolist()
+            if self.label_weights is not None:
+                entry["label_weights"] = self.label_weights[node].tolist()
+            if self.rewards is not None:
+                entry["rewards"] = self.rewards[node].tolist()
+            nodes.append(entry)
+        columns = [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "categories": list(column.categories),
+                "has_missing": column.has_missing,
+            }
+            for column in self.columns
+        ]
+        version = ORDERED_VERSION if any(column.kind == "ordered" for column in self.columns) else VERSION
+        return {"format": FORMAT, "version": version, "columns": columns, "labels": list(self.labels), "nodes": nodes}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Tree:
+        """The tree of `to_dict`; whatever else it is given is one ValueError that says what is wrong.
+
+        The text of a test is for people: it follows from the rest of its node, and is not read.
+        """
+        return cls(**read_plain_tree(data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the versioned plain form, so that a pickle lives as long as the JSON does.
+        return (Tree.from_dict, (self.to_dict(),))
+
+    def __str__(self) -> str:
+        return describe_tree(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Tree(depth={self.depth}, n_leaves={self.n_leaves}, columns={len(self.columns)}, labels={self.labels!r})"
+        )
+
+
+def _rename(parameter: str, own: Sequence[Any], names: Sequence[Any] | Mapping[Any, Any] | None) -> Sequence[Any]:
+    if names is None:
+        return own
+    if isinstance(names, Mapping):
+        unknown = [name for name in names if name not in own]
+        if unknown:
+            raise ValueError(f"{parameter} renames {unknown[0]!r}, which the tree does not have; it has {list(own)}")
+        return [names.get(name, name) for name in own]
+    if isinstance(names, str) or len(names) != len(own):
+        count = "one name" if isinstance(names, str) else f"{len(names)} names"
+        raise ValueError(f"{parameter} has {count}, but the tree has {len(own)}: {list(own)}")
+    return list(names)
