@@ -187,20 +187,21 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
         input.reference_costs = view(*reference_costs);
     }
     input.normaliser = normaliser;
-    input.regularization = regularization;
     const Constraints constraints{max_depth, max_leaves, min_samples_leaf, min_weight_leaf, arms ? min_samples_arm : 0};
-    const Limits limits{time_limit, memory_limit, std::max(1, n_threads), switches};
+    const Limits limits{memory_limit, std::max(1, n_threads)};
     const Control control(time_limit, switches);
 
     std::exception_ptr failure;
     std::optional<Instance> instance;
+    Settings settings;
     std::optional<Search> search;
     std::atomic<bool> is_searching{false};
     Result result;
     const auto work = [&] {
         try {
-            instance.emplace(prepare(input, constraints, switches));
-            search.emplace(*instance, constraints, limits, control);
+            instance.emplace(prepare(input, constraints.has_leaf_minimum(), switches));
+            settings = instance->settings(constraints, regularization);
+            search.emplace(*instance, settings, limits, control);
             is_searching.store(true, std::memory_order_release);
             result = search->run();
         } catch (...) {
@@ -227,8 +228,8 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
 
     Arrays arrays;
     arrays.add(*instance, *result.tree);
-    const double upper = instance->to_objective(result.cost, result.leaves);
-    const bool is_exact = result.lower >= result.cost + times(result.leaves, instance->penalty);
+    const double upper = instance->to_objective(result.cost, result.leaves, regularization);
+    const bool is_exact = result.lower >= result.cost + times(result.leaves, settings.penalty);
     const Statistics& seen = search->statistics();
     nb::dict statistics;
     statistics["merged_rows"] = instance->n_rows;
@@ -257,7 +258,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     // For every tree that the limits allow, not only for the one returned: the lower bound speaks of them all.
     const double most_leaves =
         max_depth < 0 || max_depth > 30 ? input.n_rows : std::min<double>(input.n_rows, 1 << max_depth);
-    answer["rounding"] = instance->rounding_a_tree + instance->rounding_a_leaf * most_leaves;
+    answer["rounding"] = instance->rounding(regularization, most_leaves);
     answer["statistics"] = statistics;
     return answer;
 }

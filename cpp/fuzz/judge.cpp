@@ -100,7 +100,7 @@ Answer answer_of(const Problem& problem) {
     answer.status = run.result.status;
     answer.upper = run.upper();
     answer.lower = run.lower();
-    answer.rounding = instance.rounding_a_tree + instance.rounding_a_leaf * most_leaves + 1e-15L * answer.upper +
+    answer.rounding = instance.rounding(problem.options.regularization, most_leaves) + 1e-15L * answer.upper +
                       1e-19L * table.n_rows * worst / normaliser;
     Followed followed;
     follow(problem, instance, *run.result.tree, table.all_rows(), 0, followed);
@@ -205,7 +205,7 @@ std::string claim_at_fault(const Problem& problem) {
         if (found.upper() > optimum->most / normaliser_of(problem) + answer_of(other).rounding) {
             continue;
         }
-        const Witness witness(found.instance, found.result.tree);
+        const Witness witness(found.instance, found.settings.penalty, found.result.tree);
         other.options = problem.options;
         other.options.witness = &witness;
         try {

@@ -70,11 +70,11 @@ int count_leaves(const Node& node) {
     return node.is_leaf() ? 1 : count_leaves(*node.left) + count_leaves(*node.right);
 }
 
-bool keeps_minimum(const Instance& instance, const Constraints& constraints, const Node& node, const RowSet& set) {
+bool keeps_minimum(const Instance& instance, const Settings& settings, const Node& node, const RowSet& set) {
     if (!node.is_leaf()) {
         const Split split = split_rows(instance, set, node.axis, node.code);
-        return keeps_minimum(instance, constraints, *node.left, split.left) &&
-               keeps_minimum(instance, constraints, *node.right, split.right);
+        return keeps_minimum(instance, settings, *node.left, split.left) &&
+               keeps_minimum(instance, settings, *node.right, split.right);
     }
     Amount weight = 0;
     std::vector<std::int64_t> arms(static_cast<std::size_t>(instance.n_arms), 0);
@@ -84,20 +84,20 @@ bool keeps_minimum(const Instance& instance, const Constraints& constraints, con
             arms[arm] += instance.arm_count[static_cast<std::size_t>(row) * arms.size() + arm];
         }
     }
-    return set.count >= constraints.min_samples_leaf && weight >= instance.min_weight_leaf &&
-           std::all_of(arms.begin(), arms.end(), [&](std::int64_t n) { return n >= constraints.min_samples_arm; });
+    return set.count >= settings.min_samples_leaf && weight >= settings.min_weight_leaf &&
+           std::all_of(arms.begin(), arms.end(), [&](std::int64_t n) { return n >= settings.min_samples_arm; });
 }
 
 }  // namespace
 
-bool keeps_limits(const Instance& instance, const Constraints& constraints, const NodePtr& tree, const RowSet& root) {
+bool keeps_limits(const Instance& instance, const Settings& settings, const NodePtr& tree, const RowSet& root) {
     if (tree->is_leaf()) {
         return true;
     }
-    if (constraints.max_leaves > 0 && count_leaves(*tree) > constraints.max_leaves) {
+    if (settings.max_leaves > 0 && count_leaves(*tree) > settings.max_leaves) {
         return false;
     }
-    return !constraints.has_leaf_minimum() || keeps_minimum(instance, constraints, *tree, root);
+    return !settings.has_leaf_minimum() || keeps_minimum(instance, settings, *tree, root);
 }
 
 }  // namespace certree

@@ -13,7 +13,7 @@ struct Judged {
 Judged judge(const Instance& instance, const NodePtr& tree);
 
 // Whether a tree keeps the limits on the number and the size of leaves. A lone leaf always does.
-bool keeps_limits(const Instance& instance, const Constraints& constraints, const NodePtr& tree, const RowSet& root);
+bool keeps_limits(const Instance& instance, const Settings& settings, const NodePtr& tree, const RowSet& root);
 
 // The same tree without splits that change nothing (both children the same label, or one side without rows).
 NodePtr simplify(const Instance& instance, const NodePtr& tree, const RowSet& set);

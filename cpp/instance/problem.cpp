@@ -175,11 +175,10 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
 
 }  // namespace
 
-Instance prepare(const Input& input, const Constraints& constraints, std::uint32_t switches) {
+Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switches) {
     const auto n = static_cast<std::size_t>(input.n_rows);
     const auto n_labels = static_cast<std::size_t>(input.n_labels);
     const bool is_classification = input.costs.empty();
-    const bool has_leaf_minimum = constraints.has_leaf_minimum();
 
     const auto worst_cost = [&](std::size_t i) {
         const double* costs = input.costs.data() + i * n_labels;
@@ -307,9 +306,7 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
                                    static_cast<std::size_t>(input.arms[i])] += 1;
             }
         }
-        // A minimum above the total weight admits no leaf but the forced lone one; the clamp keeps it representable.
-        const double minimum = std::ldexp(constraints.min_weight_leaf, to_weight.exponent);
-        instance.min_weight_leaf = minimum >= 0x1p62 ? Amount{1} << 62 : static_cast<Amount>(std::floor(minimum));
+        instance.to_weight = {1.0, to_weight.exponent};
     }
     keep_distinct_tests(input, rows, instance, (switches & no_test_merging) == 0);
 
@@ -317,14 +314,25 @@ Instance prepare(const Input& input, const Constraints& constraints, std::uint32
     const int power = std::ilogb(input.normaliser);
     const double normaliser = std::ldexp(input.normaliser, -power);
     instance.unit = std::ldexp(1.0 / normaliser, -to_amount.exponent - power);
-    instance.penalty_value = input.regularization;
-    const double penalty = std::ldexp(input.regularization * normaliser, to_amount.exponent + power);
-    // With λ above the whole cost no split can pay, whatever λ is beyond that; the clamp keeps sums in range.
-    const Amount largest = std::accumulate(instance.worst.begin(), instance.worst.end(), Amount{1});
-    instance.penalty = penalty >= static_cast<double>(largest) ? largest : static_cast<Amount>(std::nearbyint(penalty));
-    instance.rounding_a_tree = 0.5 * static_cast<double>(to_amount.n_rounded) * instance.unit;
-    instance.rounding_a_leaf = 0.5 * instance.unit + 0x1p-52 * input.regularization;
+    instance.to_penalty = {normaliser, to_amount.exponent + power};
+    instance.cost_rounding = 0.5 * static_cast<double>(to_amount.n_rounded) * instance.unit;
     return instance;
+}
+
+Settings Instance::settings(const Constraints& constraints, double regularization) const {
+    Settings asked;
+    asked.max_depth = constraints.max_depth;
+    asked.max_leaves = constraints.max_leaves;
+    asked.min_samples_leaf = constraints.min_samples_leaf;
+    asked.min_samples_arm = constraints.min_samples_arm;
+    // A minimum above the total weight admits no leaf but the forced lone one; the clamp keeps it representable.
+    const double minimum = to_weight(constraints.min_weight_leaf);
+    asked.min_weight_leaf = minimum >= 0x1p62 ? Amount{1} << 62 : static_cast<Amount>(std::floor(minimum));
+    // With λ above the whole cost no split can pay, whatever λ is beyond that; the clamp keeps sums in range.
+    const double lambda = to_penalty(regularization);
+    const Amount largest = std::accumulate(worst.begin(), worst.end(), Amount{1});
+    asked.penalty = lambda >= static_cast<double>(largest) ? largest : static_cast<Amount>(std::nearbyint(lambda));
+    return asked;
 }
 
 std::size_t Instance::bytes() const {

@@ -3,6 +3,7 @@
 // dropped.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,19 +29,33 @@ struct Input {
     std::span<const std::int32_t> arms;       // may be empty
     std::span<const double> reference_costs;  // may be empty
     double normaliser = 1.0;
-    double regularization = 0.0;
     std::int32_t n_arms = 0;
 };
 
-// What a tree must keep to.
-struct Constraints {
+// What a tree must keep to; weights are the caller's numbers (Weight = double) or an instance's amounts.
+template <class Weight>
+struct TreeLimits {
     int max_depth = -1;  // -1: limited by the penalty only
     int max_leaves = 0;  // 0: any
     std::int64_t min_samples_leaf = 1;
-    double min_weight_leaf = 0.0;
+    Weight min_weight_leaf = 0;
     std::int64_t min_samples_arm = 0;
 
-    bool has_leaf_minimum() const { return min_samples_leaf > 1 || min_weight_leaf > 0.0 || min_samples_arm > 0; }
+    bool has_leaf_minimum() const { return min_samples_leaf > 1 || min_weight_leaf > 0 || min_samples_arm > 0; }
+};
+using Constraints = TreeLimits<double>;
+
+// What a search asks of a tree, in an instance's amounts. It belongs to the search: another one may ask for something
+// else of the same instance.
+struct Settings : TreeLimits<Amount> {
+    Amount penalty = 0;  // λ
+};
+
+// From a number of the caller's to amounts: times a factor near 1 and a power of two, which need not be a float itself.
+struct Scale {
+    double factor = 1.0;
+    int exponent = 0;
+    double operator()(double value) const { return std::ldexp(value * factor, exponent); }
 };
 
 struct Axis {
@@ -81,23 +96,29 @@ struct Instance {
     std::vector<Amount> reference;  // empty, or the cost of the reference's prediction, never below 0
     std::vector<SetKey> row_key;
 
-    Amount penalty = 0;
-    Amount min_weight_leaf = 0;
-    Amount offset = 0;             // cost that no tree can avoid
-    double unit = 1.0;             // one unit of cost in units of R
-    double penalty_value = 0.0;    // λ as given, for reporting
-    double rounding_a_tree = 0.0;  // bound on the rounding of a tree's cost, in units of R
-    double rounding_a_leaf = 0.0;  // and of its penalty, for each leaf
+    Amount offset = 0;           // cost that no tree can avoid
+    double unit = 1.0;           // one unit of cost in units of R
+    Scale to_penalty;            // of λ
+    Scale to_weight;             // of weights, where they are kept
+    double cost_rounding = 0.0;  // bound on the rounding of a tree's cost, in units of R
     std::int32_t best_label_of_all = 0;
 
-    double to_objective(Amount cost_without_penalty, int leaves) const {
-        return static_cast<double>(cost_without_penalty + offset) * unit + penalty_value * leaves;
+    // Pre: with a leaf minimum, the instance was prepared for one.
+    Settings settings(const Constraints& constraints, double regularization) const;
+
+    double to_objective(Amount cost_without_penalty, int leaves, double regularization) const {
+        return static_cast<double>(cost_without_penalty + offset) * unit + regularization * leaves;
+    }
+    double to_lower(Amount value) const { return static_cast<double>(value + offset) * unit; }
+    // A bound on what rounding does to the objective of a tree of so many leaves.
+    double rounding(double regularization, double leaves) const {
+        return cost_rounding + (0.5 * unit + 0x1p-52 * regularization) * leaves;
     }
     std::size_t bytes() const;  // held while the search runs
-    double to_lower(Amount value) const { return static_cast<double>(value + offset) * unit; }
 };
 
-Instance prepare(const Input& input, const Constraints& constraints, std::uint32_t switches);
+// has_leaf_minimum: whether searches may ask for one; then nothing is left out that counts in a leaf.
+Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switches);
 
 // Sorted distinct values and the code of each value among them; a NaN gets code -1.
 void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct);

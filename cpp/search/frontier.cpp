@@ -33,7 +33,7 @@ Frontier::Frontier(const Instance& instance, const Control& control, const Witne
 
 // One interval an axis, one test a category; what is known of all of them is what a shallower tree of the whole costs.
 void Frontier::fill() {
-    const Amount penalty = instance_.penalty;
+    const Amount penalty = goal_.penalty;
     for (std::size_t a = 0; a < local_.axes.size(); ++a) {
         const LocalAxis& axis = local_.axes[a];
         std::vector<Amount> mass(static_cast<std::size_t>(axis.n_codes), 0);
@@ -114,7 +114,7 @@ Amount Frontier::lower() const {
 
 // What the sides of a test cost at least, by the tests around it that were looked at.
 Sides Frontier::sides_at(const Interval& interval, std::int32_t test) const {
-    const Amount penalty = instance_.penalty;
+    const Amount penalty = goal_.penalty;
     if (!has_intervals_) {
         return {penalty, penalty};
     }
@@ -188,7 +188,7 @@ bool Frontier::is_ruled_out(Look& look) {
     const std::int32_t axis = look.interval.axis;
     Sides& sides = look.sides;
     if (goal_.two_labels != nullptr && !control_.is_off(no_leaf_bound)) {
-        const Amount two = bounds::split(instance_.penalty);
+        const Amount two = bounds::split(goal_.penalty);
         sides.left = std::max(sides.left, std::min(goal_.two_labels->leaf_value(look.split.left), two));
         sides.right = std::max(sides.right, std::min(goal_.two_labels->leaf_value(look.split.right), two));
         sides = heard(Claim::side_leaf, axis, look.test, sides);

@@ -24,6 +24,7 @@ class Frontier {
 public:
     struct Goal {
         int depth = 0;
+        Amount penalty = 0;           // λ
         Amount budget = unreachable;  // a tree that costs so much is of no use
         Amount guess = -unreachable;  // with guesses: a tree at most this dear is good enough
         Amount shallower = 0;         // no tree of a depth less costs less, leaf minima lifted

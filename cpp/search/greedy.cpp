@@ -24,8 +24,8 @@ struct Draft {
 
 class Growth {
 public:
-    Growth(const Instance& instance, const Constraints& constraints, const Stumps& stumps)
-        : instance_(instance), constraints_(constraints), stumps_(stumps) {}
+    Growth(const Instance& instance, const Settings& settings, const Stumps& stumps)
+        : instance_(instance), settings_(settings), stumps_(stumps) {}
 
     void add(RowSet rows, int depth) {
         Draft draft;
@@ -43,12 +43,12 @@ public:
         // A tree that peels off one row at a time helps nobody, and to walk it takes rows times depth.
         constexpr int deepest = 96;
         constexpr std::size_t most_levels = 48;
-        const int most_depth = constraints_.max_depth < 0 ? deepest : std::min(constraints_.max_depth, deepest);
+        const int most_depth = settings_.max_depth < 0 ? deepest : std::min(settings_.max_depth, deepest);
         std::size_t n_rows_left = most_levels * static_cast<std::size_t>(instance_.n_rows);
         for (std::size_t at = 0; at < drafts_.size() && !control.should_stop(); ++at) {
             const Draft& draft = drafts_[at];
             const std::size_t n_rows = draft.rows.rows.size();
-            if (n_rows < 2 || draft.depth >= most_depth || draft.leaf_value <= bounds::split(instance_.penalty) ||
+            if (n_rows < 2 || draft.depth >= most_depth || draft.leaf_value <= bounds::split(settings_.penalty) ||
                 n_rows > n_rows_left) {
                 continue;
             }
@@ -84,7 +84,7 @@ private:
         }
         const std::vector<Amount>& left = drafts_[draft.left].front;
         const std::vector<Amount>& right = drafts_[draft.right].front;
-        const auto most = static_cast<std::size_t>(constraints_.max_leaves);
+        const auto most = static_cast<std::size_t>(settings_.max_leaves);
         if (most == 0) {
             draft.front.assign(1, std::min(draft.leaf_value, left[0] + right[0]));
             return;
@@ -111,7 +111,7 @@ private:
         const auto split = [&](std::size_t l, std::size_t r) {
             return make_split(draft.test.axis, draft.test.code, assemble(left, l), assemble(right, r));
         };
-        if (constraints_.max_leaves == 0) {
+        if (settings_.max_leaves == 0) {
             return split(1, 1);
         }
         for (std::size_t l = 1; l <= left.front.size(); ++l) {
@@ -125,16 +125,16 @@ private:
     }
 
     const Instance& instance_;
-    const Constraints& constraints_;
+    const Settings& settings_;
     const Stumps& stumps_;
     std::vector<Draft> drafts_;
 };
 
 }  // namespace
 
-NodePtr grow_tree(const Instance& instance, const Constraints& constraints, const Stumps& stumps,
-                  const Control& control, const RowSet& root, const ChooseTest& choose) {
-    Growth growth(instance, constraints, stumps);
+NodePtr grow_tree(const Instance& instance, const Settings& settings, const Stumps& stumps, const Control& control,
+                  const RowSet& root, const ChooseTest& choose) {
+    Growth growth(instance, settings, stumps);
     growth.add(root, 0);
     growth.grow(control, choose);
     return growth.prune();

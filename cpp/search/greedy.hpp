@@ -15,7 +15,7 @@ using ChooseTest = std::function<RootTest(const RowSet& rows, int depth_left)>;
 
 // Of all trees that grow and are cut back to a leaf wherever that pays: the best one at λ with at most max_leaves
 // leaves. On a stop the tree has grown less. Pre: the depth is limited, or the penalty is.
-NodePtr grow_tree(const Instance& instance, const Constraints& constraints, const Stumps& stumps,
-                  const Control& control, const RowSet& root, const ChooseTest& choose);
+NodePtr grow_tree(const Instance& instance, const Settings& settings, const Stumps& stumps, const Control& control,
+                  const RowSet& root, const ChooseTest& choose);
 
 }  // namespace certree

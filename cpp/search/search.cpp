@@ -37,49 +37,50 @@ std::size_t least_bytes(const Instance& instance) {
 }
 
 // A tree of m leaves is no deeper than m − 1, whatever is lifted later.
-Constraints with_depth_of_leaves(Constraints constraints) {
-    if (constraints.max_leaves > 0 && (constraints.max_depth < 0 || constraints.max_depth >= constraints.max_leaves)) {
-        constraints.max_depth = constraints.max_leaves - 1;
+Settings with_depth_of_leaves(Settings settings) {
+    if (settings.max_leaves > 0 && (settings.max_depth < 0 || settings.max_depth >= settings.max_leaves)) {
+        settings.max_depth = settings.max_leaves - 1;
     }
-    return constraints;
+    return settings;
 }
 
 // Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
-Constraints without_leaf_limits(Constraints constraints, std::int32_t n_labels) {
-    constraints.max_leaves = 0;
+Settings without_leaf_limits(Settings settings, std::int32_t n_labels) {
+    settings.max_leaves = 0;
     if (n_labels == 2) {
-        constraints.min_samples_leaf = 1;
-        constraints.min_weight_leaf = 0.0;
-        constraints.min_samples_arm = 0;
+        settings.min_samples_leaf = 1;
+        settings.min_weight_leaf = 0;
+        settings.min_samples_arm = 0;
     }
-    return constraints;
+    return settings;
 }
 
 }  // namespace
 
-Search::Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control)
+Search::Search(const Instance& instance, const Settings& settings, const Limits& limits, const Control& control)
     : instance_(instance),
       spare_bytes_(spare_bytes(instance, limits)),
-      constraints_(with_depth_of_leaves(constraints)),
+      settings_(with_depth_of_leaves(settings)),
       limits_(limits),
       control_(control),
-      stumps_(instance_, constraints_, control),
-      two_labels_(instance_, control, spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
-      any_labels_(instance_, constraints_, stumps_, control,
+      stumps_(instance_, settings_, control),
+      two_labels_(instance_, settings_, control,
+                  spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
+      any_labels_(instance_, settings_, stumps_, control,
                   spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
       cache_(cache_bytes(spare_bytes_, control)),
       witness_(instance.reference.empty() ? limits.witness : nullptr),
-      is_two_labels_(instance.n_labels == 2 && constraints.max_leaves == 0 && !constraints.has_leaf_minimum()),
-      has_relaxation_(!is_two_labels_ && (instance.n_labels == 2 || constraints.max_leaves > 0) &&
+      is_two_labels_(instance.n_labels == 2 && settings.max_leaves == 0 && !settings.has_leaf_minimum()),
+      has_relaxation_(!is_two_labels_ && (instance.n_labels == 2 || settings.max_leaves > 0) &&
                       !control.is_off(no_relaxation)),
-      is_bounded_(!constraints.has_leaf_minimum()) {}
+      is_bounded_(!settings.has_leaf_minimum()) {}
 
 std::size_t Search::width_at(int depth) const {
-    if (constraints_.max_leaves == 0) {
+    if (settings_.max_leaves == 0) {
         return 1;
     }
     const std::size_t most = depth >= 20 ? std::size_t{1} << 20 : std::size_t{1} << depth;
-    return std::min(most, static_cast<std::size_t>(constraints_.max_leaves));
+    return std::min(most, static_cast<std::size_t>(settings_.max_leaves));
 }
 
 bool Search::is_fast(int depth, const Local& local) const {
@@ -128,7 +129,7 @@ NodePtr Search::tree_of(const RowSet& set, const Outcome& outcome, std::size_t e
 // Pre: depth >= 0. Post: every entry below the budget is the optimum of the subproblem (at the root: the last entry);
 // `lower` holds for all trees. Stopped: `lower` is still true, entries are the best trees seen.
 Outcome Search::solve(const Subproblem& problem) {
-    const int deepest = bounds::deepest_below(problem.budget, problem.depth, instance_.penalty);
+    const int deepest = bounds::deepest_below(problem.budget, problem.depth, settings_.penalty);
     if (deepest < problem.depth && !control_.is_off(no_leaf_bound)) {
         return solve_shallower(problem, deepest);
     }
@@ -158,7 +159,7 @@ Outcome Search::solve(const Subproblem& problem) {
 // Pre: no tree deeper than this costs less than the budget. Post: as of `solve`.
 Outcome Search::solve_shallower(const Subproblem& problem, int depth) {
     Outcome outcome = solve({problem.set, depth, problem.budget, problem.root});
-    const Amount deeper = bounds::deeper_than(depth, instance_.penalty);
+    const Amount deeper = bounds::deeper_than(depth, settings_.penalty);
     outcome.lower = std::min(outcome.lower, deeper);
     outcome.relaxed = std::min(outcome.relaxed, deeper);
     // A limit of leaves has more entries at more depth; what is cheaper than the budget is no better in them.
@@ -174,7 +175,7 @@ Outcome Search::solve_shallower(const Subproblem& problem, int depth) {
 // the answer, or the bounds are enough, or it is time to stop.
 bool Search::settle_by_leaf(const Subproblem& problem, Outcome& outcome) const {
     const auto& [set, depth, budget, root] = problem;
-    const Amount penalty = instance_.penalty;
+    const Amount penalty = settings_.penalty;
     if (is_two_labels_) {
         outcome.value[0] = two_labels_.leaf_value(set);
         outcome.tree[0] = make_leaf(TwoLabels::leaf_label(set));
@@ -187,7 +188,7 @@ bool Search::settle_by_leaf(const Subproblem& problem, Outcome& outcome) const {
     outcome.relaxed = std::min(leaf, is_bounded_ ? split : penalty);
     hear(Claim::split, problem, outcome);
     // A set that misses a minimum misses it in all its parts.
-    const bool is_too_small = leaf == unreachable || (set.count > 0 && set.count < 2 * constraints_.min_samples_leaf);
+    const bool is_too_small = leaf == unreachable || (set.count > 0 && set.count < 2 * settings_.min_samples_leaf);
     if (depth == 0 || set.rows.size() < 2 || (leaf <= split && !control_.is_off(no_leaf_bound)) || is_too_small) {
         outcome.lower = leaf;
         hear(Claim::leaf, problem, outcome);
@@ -287,7 +288,7 @@ bool Search::settle_relaxed(const Subproblem& problem, const Local& local, Outco
         return false;
     }
     const NodePtr tree = answer.tree ? answer.tree : two_labels_.extract_below(set, {depth, answer.axis, answer.code});
-    if (!control_.should_stop() && keeps_limits(instance_, constraints_, tree, set)) {
+    if (!control_.should_stop() && keeps_limits(instance_, settings_, tree, set)) {
         outcome.value[0] = outcome.lower = answer.value;
         outcome.tree[0] = tree;
         hear(Claim::kept_form, problem, outcome);
@@ -321,7 +322,7 @@ bool Search::solve_any_labels(const Subproblem& problem, const Local& local, Out
 // Solves for a depth less. Post: its trees are the outcome's where they are better. Returns what no tree of a depth
 // less costs less than, leaf minima lifted.
 Amount Search::deepen(const Subproblem& problem, Outcome& outcome) {
-    Amount shallower = instance_.penalty;
+    Amount shallower = settings_.penalty;
     if (control_.is_off(no_deepening)) {
         return shallower;
     }
@@ -345,10 +346,11 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
     statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
     Frontier::Goal goal;
     goal.depth = depth;
+    goal.penalty = settings_.penalty;
     goal.budget = budget;
     goal.shallower = shallower;
     if (!instance_.reference.empty()) {
-        goal.guess = set.reference + instance_.penalty;
+        goal.guess = set.reference + settings_.penalty;
     }
     // Below the root every number of leaves may be asked for: a test matters while it can beat the best of two.
     goal.entry = root != nullptr || outcome.value.size() == 1 ? outcome.value.size() - 1 : 1;
@@ -460,7 +462,7 @@ void Search::combine(const Subproblem& problem, const RootTest& test, const Solv
 
 bool Search::offer(const NodePtr& tree) {
     const Judged judged = judge(instance_, tree);
-    const Amount value = judged.cost + times(judged.leaves, instance_.penalty);
+    const Amount value = judged.cost + times(judged.leaves, settings_.penalty);
     const std::lock_guard lock(best_mutex_);
     if (value >= best_value_) {
         return false;
@@ -486,12 +488,12 @@ void Search::raise_lower(Amount value) {
 void Search::plant(const RowSet& root, int depth) {
     const Control half(Control::Half{control_});
     const auto purest = [&](const RowSet& rows, int) { return stumps_.purest(rows); };
-    offer(grow_tree(instance_, constraints_, stumps_, control_, root, purest));
+    offer(grow_tree(instance_, settings_, stumps_, control_, root, purest));
     const bool is_three_quick =
         is_two_labels_ && instance_.n_tests <= forecast::few_tests && !control_.is_off(no_triples);
     // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
     for (int ahead = 2; ahead <= (is_three_quick ? 3 : 2) && ahead + 2 <= depth; ++ahead) {
-        offer(grow_tree(instance_, constraints_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
+        offer(grow_tree(instance_, settings_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
             if (half.should_stop()) {
                 return purest(rows, depth_left);
             }
@@ -512,10 +514,9 @@ void Search::plant(const RowSet& root, int depth) {
 // one, which need not be on the hull: slopes are at least λ (the tree above is better at λ) but may be as large as the
 // total. Returns the best bound.
 Amount Search::relax_limits(const RowSet& root) {
-    const Amount most_leaves = constraints_.max_leaves > 0 ? constraints_.max_leaves : instance_.n_rows;
-    const Constraints relaxed = without_leaf_limits(constraints_, instance_.n_labels);
+    const Amount most_leaves = settings_.max_leaves > 0 ? settings_.max_leaves : instance_.n_rows;
+    Settings priced = without_leaf_limits(settings_, instance_.n_labels);
     const Control half(Control::Half{control_});
-    Instance priced = instance_;
     Judged few = judge(instance_, best_tree_);
     Judged many;
     Amount lower = 0;
@@ -528,15 +529,15 @@ Amount Search::relax_limits(const RowSet& root) {
         std::optional<Witness> witness;
         Limits limits = limits_;
         if (witness_ != nullptr) {
-            witness.emplace(priced, witness_->tree());
+            witness.emplace(instance_, priced.penalty, witness_->tree());
             witness->lie = witness_->lie;
             limits.witness = &*witness;
         }
-        Search search(priced, relaxed, limits, half);
+        Search search(instance_, priced, limits, half);
         const Result answer = search.run();
         statistics_.subproblems += search.statistics_.subproblems;
-        lower = std::max(lower, bounds::priced(answer.lower, priced.penalty - instance_.penalty, most_leaves));
-        if (keeps_limits(instance_, constraints_, answer.tree, root)) {
+        lower = std::max(lower, bounds::priced(answer.lower, priced.penalty - settings_.penalty, most_leaves));
+        if (keeps_limits(instance_, settings_, answer.tree, root)) {
             offer(answer.tree);
         }
         // Of the answer it is in range: a lone leaf costs no less. Of the others it may not be, and saturates.
@@ -554,11 +555,11 @@ Amount Search::relax_limits(const RowSet& root) {
 
 Result Search::run() {
     const RowSet root = all_rows(instance_);
-    const Amount penalty = instance_.penalty;
+    const Amount penalty = settings_.penalty;
     offer(make_leaf(instance_.best_label_of_all));
     Result result;
     const int deepest = std::max(0, instance_.n_rows - 1);
-    int most_depth = constraints_.max_depth < 0 ? deepest : std::min(constraints_.max_depth, deepest);
+    int most_depth = settings_.max_depth < 0 ? deepest : std::min(settings_.max_depth, deepest);
     if (instance_.n_tests == 0 || instance_.n_labels < 2) {
         most_depth = 0;
     }
@@ -589,7 +590,7 @@ Result Search::run() {
     }
     // Shallower depths give the deeper ones a tree to beat; a closed form that is quick needs none.
     int first_depth = 1;
-    if (control_.is_off(no_deepening) && constraints_.max_depth >= 0) {
+    if (control_.is_off(no_deepening) && settings_.max_depth >= 0) {
         first_depth = most_depth;
     } else if (is_two_labels_ && instance_.n_tests <= forecast::few_tests) {
         first_depth = std::min(most_depth, control_.is_off(no_triples) ? 2 : 3);

@@ -17,10 +17,8 @@
 namespace certree {
 
 struct Limits {
-    double seconds = 1e18;
     std::int64_t memory_bytes = 0;  // 0: no limit
     int n_threads = 1;
-    std::uint32_t switches = 0;
     const Witness* witness = nullptr;  // for tests: a tree that no claim of the search may rule out
 };
 
@@ -49,7 +47,7 @@ struct Result {
 
 class Search {
 public:
-    Search(const Instance& instance, const Constraints& constraints, const Limits& limits, const Control& control);
+    Search(const Instance& instance, const Settings& settings, const Limits& limits, const Control& control);
 
     Result run();
 
@@ -106,7 +104,7 @@ private:
 
     const Instance& instance_;
     std::size_t spare_bytes_;  // what memory_limit leaves beside the instance
-    Constraints constraints_;
+    Settings settings_;
     const Limits& limits_;
     const Control& control_;
     Stumps stumps_;

@@ -31,17 +31,17 @@ const char* name_of(Claim claim) {
     return "";
 }
 
-Witness::Witness(const Instance& instance, NodePtr tree) : tree_(std::move(tree)) {
+Witness::Witness(const Instance& instance, Amount penalty, NodePtr tree) : tree_(std::move(tree)) {
     // A lone leaf is on offer whatever a search claims, also where it misses a minimum: it cannot be ruled out.
     if (!tree_->is_leaf()) {
-        add(instance, *tree_, all_rows(instance));
+        add(instance, penalty, *tree_, all_rows(instance));
     }
 }
 
-const Witness::Part& Witness::add(const Instance& instance, const Node& node, const RowSet& set) {
+const Witness::Part& Witness::add(const Instance& instance, Amount penalty, const Node& node, const RowSet& set) {
     Part part;
     if (node.is_leaf()) {
-        part.value = instance.penalty;
+        part.value = penalty;
         for (const std::int32_t row : set.rows) {
             const auto r = static_cast<std::size_t>(row);
             part.value += instance.worst[r];
@@ -55,7 +55,7 @@ const Witness::Part& Witness::add(const Instance& instance, const Node& node, co
         part.leaves = 0;
         for (int s = 0; s < 2; ++s) {
             const RowSet& rows = s == 0 ? split.left : split.right;
-            const Part& side = add(instance, s == 0 ? *node.left : *node.right, rows);
+            const Part& side = add(instance, penalty, s == 0 ? *node.left : *node.right, rows);
             part.side[s] = rows.key;
             part.side_value[s] = side.value;
             part.side_depth[s] = side.depth;

@@ -54,7 +54,7 @@ public:
 class Witness {
 public:
     // Pre: a tree of the instance that keeps the constraints of the search.
-    Witness(const Instance& instance, NodePtr tree);
+    Witness(const Instance& instance, Amount penalty, NodePtr tree);
 
     // The part of the tree below one of its nodes.
     struct Part {
@@ -91,7 +91,7 @@ public:
     Lie lie;
 
 private:
-    const Part& add(const Instance& instance, const Node& node, const RowSet& set);
+    const Part& add(const Instance& instance, Amount penalty, const Node& node, const RowSet& set);
     void complain(Claim by, Amount claimed, Amount value) const;
 
     struct KeyHash {

@@ -81,21 +81,21 @@ TEST(any_labels_in_little_memory) {
     const Run run(table, options);
     const RowSet root = all_rows(run.instance);
     const Local local(run.instance, root);
-    const Stumps exact(run.instance, run.constraints, run.control);
+    const Stumps exact(run.instance, run.settings, run.control);
     std::size_t numbers = root.rows.size() * Kernels::lanes;
     for (const LocalAxis& axis : local.axes) {
         numbers += 2 * root.rows.size() + 2 * static_cast<std::size_t>(axis.n_codes);
     }
     const std::size_t bytes = numbers * sizeof(std::int32_t);
-    CHECK(!AnyLabels(run.instance, run.constraints, exact, run.control, bytes).fits(local));
-    CHECK(AnyLabels(run.instance, run.constraints, exact, run.control, 2 * bytes).fits(local));
+    CHECK(!AnyLabels(run.instance, run.settings, exact, run.control, bytes).fits(local));
+    CHECK(AnyLabels(run.instance, run.settings, exact, run.control, 2 * bytes).fits(local));
     // With minima, what they count too.
     options.constraints.min_samples_leaf = 2;
     const Run limited(table, options);
     const RowSet rows = all_rows(limited.instance);
-    const Stumps stumps(limited.instance, limited.constraints, limited.control);
+    const Stumps stumps(limited.instance, limited.settings, limited.control);
     const std::size_t more = bytes + rows.rows.size() * Kernels::lanes * sizeof(std::int32_t);
-    CHECK(!AnyLabels(limited.instance, limited.constraints, stumps, limited.control, more)
+    CHECK(!AnyLabels(limited.instance, limited.settings, stumps, limited.control, more)
                .fits(Local(limited.instance, rows)));
 }
 
@@ -131,8 +131,8 @@ TEST(any_labels_bounds_hold_beyond_the_budget) {
             const Run run(table, options);
             const RowSet root = all_rows(run.instance);
             const Local local(run.instance, root);
-            const Stumps exact(run.instance, run.constraints, run.control);
-            const AnyLabels form(run.instance, run.constraints, exact, run.control, std::size_t{1} << 40);
+            const Stumps exact(run.instance, run.settings, run.control);
+            const AnyLabels form(run.instance, run.settings, exact, run.control, std::size_t{1} << 40);
             const int leaf_limit = options.constraints.max_leaves;
             Outcome outcome(static_cast<std::size_t>(std::max(1, leaf_limit)));
             exact.put_leaf(root, outcome);
@@ -143,7 +143,7 @@ TEST(any_labels_bounds_hold_beyond_the_budget) {
             form.solve(root, local, budget, pick(random, 1, 2), outcome);
             const double total = table.normaliser();
             const double penalty = options.regularization * total;
-            const double slack = tolerance(table, run) + 4 * run.instance.rounding_a_leaf;
+            const double slack = tolerance(table, run) + run.instance.rounding(options.regularization, 4);
             const auto to_value = [&](Amount amount) { return run.instance.to_lower(amount); };
             for (std::size_t m = 0; m < outcome.value.size(); ++m) {
                 const int leaves = leaf_limit == 0 ? 0 : static_cast<int>(m) + 1;
@@ -176,8 +176,8 @@ TEST(any_labels_stopped_keeps_its_bounds) {
     const Run run(table, options);
     const RowSet root = all_rows(run.instance);
     const Local local(run.instance, root);
-    const Stumps exact(run.instance, run.constraints, run.control);
-    const AnyLabels form(run.instance, run.constraints, exact, run.control, std::size_t{1} << 40);
+    const Stumps exact(run.instance, run.settings, run.control);
+    const AnyLabels form(run.instance, run.settings, exact, run.control, std::size_t{1} << 40);
     Outcome outcome;
     exact.put_leaf(root, outcome);
     run.control.interrupt();
@@ -209,7 +209,7 @@ TEST(any_labels_rounded_on_short_axes) {
             options.switches = off;
             describe(text_of(table, options));
             const Finished run(table, options);
-            CHECK(run.instance.rounding_a_tree == 0.0);
+            CHECK(run.instance.cost_rounding == 0.0);
             CHECK(run.upper() == optimum_of(table, enumerator, options));
         }
     }

@@ -25,28 +25,29 @@ struct Options {
 
 // A search and all that it refers to.
 struct Run {
-    Constraints constraints;
+    double regularization;
     Limits limits;
     Control control;
     Instance instance;
+    Settings settings;
     std::unique_ptr<Search> search;
     Result result;
 
     Run(const Table& table, const Options& options)
-        : constraints(options.constraints),
-          limits{options.seconds, options.memory_bytes, options.n_threads, options.switches, options.witness},
+        : regularization(options.regularization),
+          limits{options.memory_bytes, options.n_threads, options.witness},
           control(options.n_asked < 0 ? Control(options.seconds, options.switches)
                                       : Control(Control::Asked{options.n_asked}, options.switches)),
           instance(prepare(
-              table.input(options.regularization, options.normaliser > 0.0 ? options.normaliser : table.normaliser(),
-                          options.has_reference),
-              options.constraints, options.switches)),
-          search(std::make_unique<Search>(instance, constraints, limits, control)) {}
+              table.input(options.normaliser > 0.0 ? options.normaliser : table.normaliser(), options.has_reference),
+              options.constraints.has_leaf_minimum(), options.switches)),
+          settings(instance.settings(options.constraints, options.regularization)),
+          search(std::make_unique<Search>(instance, settings, limits, control)) {}
 
     void go() { result = search->run(); }
-    double upper() const { return instance.to_objective(result.cost, result.leaves); }
+    double upper() const { return instance.to_objective(result.cost, result.leaves, regularization); }
     double lower() const { return instance.to_lower(result.lower); }
-    double rounding() const { return instance.rounding_a_tree + instance.rounding_a_leaf * result.leaves; }
+    double rounding() const { return instance.rounding(regularization, result.leaves); }
 };
 
 struct Finished : Run {
@@ -142,14 +143,14 @@ inline Minima minima_of(const Constraints& constraints) {
 // The tree is what it says it is, whatever else holds.
 inline void check_tree(const Table& table, const Options& options, const Run& run) {
     Followed followed;
-    follow(table, run.instance, run.constraints, *run.result.tree, table.all_rows(), 0, followed);
+    follow(table, run.instance, options.constraints, *run.result.tree, table.all_rows(), 0, followed);
     const double normaliser = options.normaliser > 0.0 ? options.normaliser : table.normaliser();
     const double objective = followed.loss / normaliser + options.regularization * followed.leaves;
     CHECK(std::abs(objective - run.upper()) <= tolerance(table, run));
     CHECK(followed.leaves == run.result.leaves);
     CHECK(followed.leaves == 1 || followed.keeps_minima);
-    CHECK(run.constraints.max_depth < 0 || followed.depth <= run.constraints.max_depth);
-    CHECK(run.constraints.max_leaves == 0 || followed.leaves <= run.constraints.max_leaves);
+    CHECK(options.constraints.max_depth < 0 || followed.depth <= options.constraints.max_depth);
+    CHECK(options.constraints.max_leaves == 0 || followed.leaves <= options.constraints.max_leaves);
 }
 
 inline void check_optimal(const Table& table, Enumerator& enumerator, const Options& options) {
@@ -158,7 +159,7 @@ inline void check_optimal(const Table& table, Enumerator& enumerator, const Opti
     check_tree(table, options, run);
     CHECK(run.result.status == Status::optimal);
     CHECK(std::abs(run.upper() - optimum_of(table, enumerator, options)) <= tolerance(table, run));
-    CHECK(run.result.lower == run.result.cost + run.result.leaves * run.instance.penalty);
+    CHECK(run.result.lower == run.result.cost + run.result.leaves * run.settings.penalty);
 }
 
 inline void check_between(const Table& table, double optimum, const Options& options, const Run& run) {

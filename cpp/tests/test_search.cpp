@@ -153,7 +153,7 @@ TEST(two_labels_depth_two_keeps_its_budget) {
             options.switches = off;
             describe(text_of(table, options));
             const Run run(table, options);
-            const TwoLabels two_labels(run.instance, run.control, std::size_t{1} << 30);
+            const TwoLabels two_labels(run.instance, run.settings, run.control, std::size_t{1} << 30);
             const RowSet all = all_rows(run.instance);
             const Local local(run.instance, all);
             const TwoLabels::Answer whole = two_labels.solve(all, local, 2, unreachable);
@@ -193,7 +193,7 @@ TEST(two_labels_rounds_of_many_thresholds) {
             const Finished run(table, options);
             CHECK(run.result.status == Status::optimal);
             CHECK(std::abs(run.upper() - plain.upper()) <= tolerance(table, run));
-            const TwoLabels two_labels(run.instance, run.control, std::size_t{1} << 30);
+            const TwoLabels two_labels(run.instance, run.settings, run.control, std::size_t{1} << 30);
             const RowSet all = all_rows(run.instance);
             const Local local(run.instance, all);
             const Amount value = two_labels.solve(all, local, 2, unreachable).value;
@@ -520,7 +520,7 @@ TEST(search_tells_apart_what_32_bits_cannot) {
             options.switches = off;
             describe(text_of(table, options));
             const Finished run(table, options);
-            CHECK(run.instance.rounding_a_tree == 0.0);
+            CHECK(run.instance.cost_rounding == 0.0);
             CHECK(run.upper() == optimum_of(table, enumerator, options));
             CHECK(run.result.status == Status::optimal);
         }
@@ -719,7 +719,7 @@ TEST(search_same_tree_cost_for_every_thread_count) {
             options.n_threads = n_threads;
             describe(text_of(table, options));
             const Finished run(table, options);
-            const Amount penalty = one.instance.penalty;
+            const Amount penalty = one.settings.penalty;
             CHECK(run.result.cost + run.result.leaves * penalty == one.result.cost + one.result.leaves * penalty);
         }
     }
@@ -765,7 +765,7 @@ TEST(prepare_merges_shifts_and_drops) {
     CHECK(std::abs(instance.to_lower(0) - 1.0 / 6.0) < 1e-15);
     CHECK(instance.worst[0] == instance.worst[1]);
     CHECK(instance.balance[0] == -instance.balance[1]);
-    CHECK(instance.rounding_a_tree == 0.0);
+    CHECK(instance.cost_rounding == 0.0);
     options.switches = no_test_merging;
     CHECK(Run(table, options).instance.axes.size() == 2);
     // Weights of any scale leave the same integers.
@@ -775,7 +775,7 @@ TEST(prepare_merges_shifts_and_drops) {
     }
     options.switches = 0;
     CHECK(Run(scaled, options).instance.worst == instance.worst);
-    CHECK(Run(scaled, options).instance.penalty == instance.penalty);
+    CHECK(Run(scaled, options).settings.penalty == run.settings.penalty);
 }
 
 TEST(bin_numeric_gives_codes_in_value_order) {

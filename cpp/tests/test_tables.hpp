@@ -87,7 +87,7 @@ struct Table {
         }
         return total;
     }
-    Input input(double regularization, double normaliser_given, bool has_reference) const {
+    Input input(double normaliser_given, bool has_reference) const {
         Input input;
         input.n_rows = n_rows;
         input.n_labels = n_labels;
@@ -106,7 +106,6 @@ struct Table {
             input.reference_costs = reference;
         }
         input.normaliser = normaliser_given;
-        input.regularization = regularization;
         return input;
     }
 };

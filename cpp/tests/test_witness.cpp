@@ -63,7 +63,7 @@ TEST(witness_is_never_ruled_out) {
     for (int n = 0; n < 150; ++n) {
         Drawn drawn = draw(random, n);
         const Confirmed known(drawn);
-        const Witness witness(known.instance, known.result.tree);
+        const Witness witness(known.instance, known.settings.penalty, known.result.tree);
         n_split += known.result.leaves > 1 ? 1 : 0;
         drawn.options.witness = &witness;
         for (const std::uint32_t off : some_switches) {
@@ -71,8 +71,8 @@ TEST(witness_is_never_ruled_out) {
             describe(text_of(drawn.table, drawn.options));
             CHECK(known.is_optimal);
             const Finished run(drawn.table, drawn.options);  // a complaint is an exception
-            CHECK(run.result.cost + run.result.leaves * run.instance.penalty ==
-                  known.result.cost + known.result.leaves * known.instance.penalty);
+            CHECK(run.result.cost + run.result.leaves * run.settings.penalty ==
+                  known.result.cost + known.result.leaves * known.settings.penalty);
         }
     }
     CHECK(n_split > 90);
@@ -91,22 +91,22 @@ TEST(witness_names_what_rules_it_out) {
         if (known.result.leaves == 1 || !known.is_optimal) {
             continue;
         }
-        Witness witness(known.instance, known.result.tree);
+        Witness witness(known.instance, known.settings.penalty, known.result.tree);
         drawn.options.witness = &witness;
         drawn.options.switches = some_switches[n % 8];
-        const Amount optimum = known.result.cost + known.result.leaves * known.instance.penalty;
+        const Amount optimum = known.result.cost + known.result.leaves * known.settings.penalty;
         for (int c = 0; c <= static_cast<int>(Claim::result); ++c) {
             witness.lie = {static_cast<Claim>(c), optimum + 1, false};
             describe(text_of(drawn.table, drawn.options) + ", false: " + name_of(witness.lie.about));
             try {
                 const Finished run(drawn.table, drawn.options);
-                CHECK(run.result.cost + run.result.leaves * run.instance.penalty == optimum);
+                CHECK(run.result.cost + run.result.leaves * run.settings.penalty == optimum);
             } catch (const WitnessPruned& pruned) {
                 CHECK(pruned.claim == witness.lie.about);
                 ++n_named[pruned.claim];
                 witness.lie.is_silent = true;
                 const Finished run(drawn.table, drawn.options);
-                n_wrong += run.result.cost + run.result.leaves * run.instance.penalty > optimum ? 1 : 0;
+                n_wrong += run.result.cost + run.result.leaves * run.settings.penalty > optimum ? 1 : 0;
             }
         }
     }

@@ -45,9 +45,10 @@ SideCost side_cost(const Outcome& side) {
 // The search for one entry of the outcome: the best tree of at most `most_leaves` leaves, three or four.
 class Hunt {
 public:
-    Hunt(const Instance& instance, const Stumps& exact, const Control& control, const RowSet& set,
+    Hunt(const Instance& instance, Amount penalty, const Stumps& exact, const Control& control, const RowSet& set,
          const CostTables& tables, int most_leaves, Amount budget, Amount& value, NodePtr& tree)
         : instance_(instance),
+          penalty_(penalty),
           exact_(exact),
           control_(control),
           set_(set),
@@ -56,7 +57,7 @@ public:
           value_(value),
           tree_(tree),
           cap_(std::min(budget, value)),
-          least_{-1, {instance.penalty, instance.penalty}, {instance.penalty, instance.penalty}},
+          least_{-1, {penalty, penalty}, {penalty, penalty}},
           known_(tables.local.axes.size()) {}
 
     void run(int n_threads);
@@ -98,6 +99,7 @@ private:
     void offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2]);
 
     const Instance& instance_;
+    Amount penalty_;
     const Stumps& exact_;
     const Control& control_;
     const RowSet& set_;
@@ -149,7 +151,7 @@ Amount Hunt::join(const SideCost& left, const SideCost& right) const {
 SideCost Hunt::to_cost(std::int32_t leaf, std::int32_t stump) const {
     const int shift = tables_.costs.shift;
     const auto amount = [&](std::int32_t cost, int leaves) {
-        return cost == no_stump ? unreachable : (Amount{cost} << shift) + leaves * instance_.penalty;
+        return cost == no_stump ? unreachable : (Amount{cost} << shift) + leaves * penalty_;
     };
     return {amount(leaf, 1), std::min(amount(leaf, 1), amount(stump, 2))};
 }
@@ -459,10 +461,10 @@ void Hunt::run(int n_threads) {
 
 }  // namespace
 
-AnyLabels::AnyLabels(const Instance& instance, const Constraints& constraints, const Stumps& exact,
-                     const Control& control, std::size_t table_bytes)
+AnyLabels::AnyLabels(const Instance& instance, const Settings& settings, const Stumps& exact, const Control& control,
+                     std::size_t table_bytes)
     : instance_(instance),
-      constraints_(constraints),
+      settings_(settings),
       exact_(exact),
       control_(control),
       kernels_(choose_kernels(!control.is_off(no_simd))),
@@ -472,14 +474,14 @@ bool AnyLabels::fits(const Local& local) const {
     // Places are numbered in 32 bits.
     const auto n_places = static_cast<std::size_t>(local.n_rows) * local.axes.size();
     return n_places <= std::numeric_limits<std::int32_t>::max() &&
-           CostTables::bytes(instance_, constraints_, local) <= table_bytes_;
+           CostTables::bytes(instance_, settings_, local) <= table_bytes_;
 }
 
 void AnyLabels::solve(const RowSet& set, const Local& local, Amount budget, int n_threads, Outcome& outcome) const {
-    const CostTables tables(instance_, constraints_, set, local, kernels_, control_);
+    const CostTables tables(instance_, settings_, set, local, kernels_, control_);
     const auto hunt = [&](int most_leaves, std::size_t entry) {
-        Hunt search(instance_, exact_, control_, set, tables, most_leaves, budget, outcome.value[entry],
-                    outcome.tree[entry]);
+        Hunt search(instance_, settings_.penalty, exact_, control_, set, tables, most_leaves, budget,
+                    outcome.value[entry], outcome.tree[entry]);
         search.run(n_threads);
         if (!control_.should_stop() && entry == outcome.value.size() - 1) {
             const Hunt::Lower lower = search.lower();

@@ -20,7 +20,7 @@ namespace certree {
 class AnyLabels {
 public:
     // table_bytes: what the tables of one call may take.
-    AnyLabels(const Instance& instance, const Constraints& constraints, const Stumps& exact, const Control& control,
+    AnyLabels(const Instance& instance, const Settings& settings, const Stumps& exact, const Control& control,
               std::size_t table_bytes);
 
     bool fits(const Local& local) const;
@@ -32,7 +32,7 @@ public:
 
 private:
     const Instance& instance_;
-    const Constraints& constraints_;
+    const Settings& settings_;
     const Stumps& exact_;
     const Control& control_;
     const Kernels& kernels_;

@@ -59,13 +59,13 @@ DenseCosts::DenseCosts(const Instance& instance, const RowSet& set, bool is_fine
     }
 }
 
-std::size_t Tallies::width_for(const Instance& instance, const Constraints& constraints) {
-    const std::size_t n_arms = constraints.min_samples_arm > 0 ? static_cast<std::size_t>(instance.n_arms) : 0;
-    return constraints.has_leaf_minimum() ? padded_width(2 + n_arms) : 0;
+std::size_t Tallies::width_for(const Instance& instance, const Settings& settings) {
+    const std::size_t n_arms = settings.min_samples_arm > 0 ? static_cast<std::size_t>(instance.n_arms) : 0;
+    return settings.has_leaf_minimum() ? padded_width(2 + n_arms) : 0;
 }
 
-Tallies::Tallies(const Instance& instance, const Constraints& constraints, const RowSet& set, bool is_fine)
-    : width(width_for(instance, constraints)), tallies(set.rows.size() * width), least(width, 0) {
+Tallies::Tallies(const Instance& instance, const Settings& settings, const RowSet& set, bool is_fine)
+    : width(width_for(instance, settings)), tallies(set.rows.size() * width), least(width, 0) {
     if (width == 0) {
         return;
     }
@@ -83,10 +83,10 @@ Tallies::Tallies(const Instance& instance, const Constraints& constraints, const
     const auto as_minimum = [](Amount minimum) {
         return static_cast<std::int32_t>(std::min<Amount>(minimum, std::numeric_limits<std::int32_t>::max()));
     };
-    const std::size_t n_arms = constraints.min_samples_arm > 0 ? static_cast<std::size_t>(instance.n_arms) : 0;
-    least[0] = as_minimum(constraints.min_samples_leaf);
-    least[1] = as_minimum(instance.min_weight_leaf >> shift);
-    std::fill_n(least.begin() + 2, n_arms, as_minimum(constraints.min_samples_arm));
+    const std::size_t n_arms = settings.min_samples_arm > 0 ? static_cast<std::size_t>(instance.n_arms) : 0;
+    least[0] = as_minimum(settings.min_samples_leaf);
+    least[1] = as_minimum(settings.min_weight_leaf >> shift);
+    std::fill_n(least.begin() + 2, n_arms, as_minimum(settings.min_samples_arm));
     for (std::size_t i = 0; i < set.rows.size(); ++i) {
         const auto r = static_cast<std::size_t>(set.rows[i]);
         std::int32_t* tally = tallies.data() + i * width;
@@ -114,13 +114,13 @@ Order::Order(const LocalAxis& axis, std::int32_t n_rows)
     }
 }
 
-CostTables::CostTables(const Instance& instance, const Constraints& constraints, const RowSet& set, const Local& rows,
+CostTables::CostTables(const Instance& instance, const Settings& settings, const RowSet& set, const Local& rows,
                        const Kernels& chosen, const Control& control)
     : local(rows),
       kernels(chosen),
       n_labels(static_cast<std::size_t>(instance.n_labels)),
       costs(instance, set, !control.is_off(no_fine_grid)),
-      tallies(instance, constraints, set, !control.is_off(no_fine_grid)),
+      tallies(instance, settings, set, !control.is_off(no_fine_grid)),
       total(costs.width, 0),
       total_tallies(tallies.width, 0) {
     const std::size_t width = costs.width;
@@ -184,9 +184,9 @@ CostTables::CostTables(const Instance& instance, const Constraints& constraints,
     }
 }
 
-std::size_t CostTables::bytes(const Instance& instance, const Constraints& constraints, const Local& local) {
+std::size_t CostTables::bytes(const Instance& instance, const Settings& settings, const Local& local) {
     const std::size_t width = DenseCosts::width_for(instance.n_labels);
-    const std::size_t tally_width = Tallies::width_for(instance, constraints);
+    const std::size_t tally_width = Tallies::width_for(instance, settings);
     const std::size_t n_axes = local.axes.size();
     const auto most = static_cast<std::size_t>(forecast::most_groups(local, width));
     std::size_t n_all_groups = 0;

@@ -33,11 +33,11 @@ struct Tallies {
     std::vector<std::int32_t> tallies;
     std::vector<std::int32_t> least;
 
-    Tallies(const Instance& instance, const Constraints& constraints, const RowSet& set, bool is_fine);
+    Tallies(const Instance& instance, const Settings& settings, const RowSet& set, bool is_fine);
     const std::int32_t* row(std::size_t i) const { return tallies.data() + i * width; }
     bool are_enough(const std::vector<std::int32_t>& sums) const;
 
-    static std::size_t width_for(const Instance& instance, const Constraints& constraints);
+    static std::size_t width_for(const Instance& instance, const Settings& settings);
 };
 
 // Rows of the set in the order of an axis's codes.
@@ -70,10 +70,10 @@ struct CostTables {
 
     bool is_whole(std::size_t axis) const { return groups[axis].size() == local.axes[axis].n_codes; }
 
-    CostTables(const Instance& instance, const Constraints& constraints, const RowSet& set, const Local& rows,
+    CostTables(const Instance& instance, const Settings& settings, const RowSet& set, const Local& rows,
                const Kernels& chosen, const Control& control);
 
-    static std::size_t bytes(const Instance& instance, const Constraints& constraints, const Local& local);
+    static std::size_t bytes(const Instance& instance, const Settings& settings, const Local& local);
 };
 
 }  // namespace certree

@@ -17,13 +17,13 @@ void put(Amount value, std::size_t n_leaves, const NodePtr& tree, Outcome& outco
 
 }  // namespace
 
-Stumps::Stumps(const Instance& instance, const Constraints& constraints, const Control& control)
+Stumps::Stumps(const Instance& instance, const Settings& settings, const Control& control)
     : instance_(instance),
-      constraints_(constraints),
+      settings_(settings),
       control_(control),
       n_labels_(static_cast<std::size_t>(instance.n_labels)),
       n_arms_(static_cast<std::size_t>(instance.n_arms)),
-      n_channels_(n_labels_ + (constraints.has_leaf_minimum() ? 2 + n_arms_ : 0)) {}
+      n_channels_(n_labels_ + (settings.has_leaf_minimum() ? 2 + n_arms_ : 0)) {}
 
 void Stumps::add_row(std::int32_t row, Amount* channels) const {
     const auto r = static_cast<std::size_t>(row);
@@ -53,8 +53,8 @@ bool Stumps::is_enough(const Amount* channels) const {
         return true;
     }
     const Amount* counts = channels + n_labels_;
-    return counts[0] >= constraints_.min_samples_leaf && counts[1] >= instance_.min_weight_leaf &&
-           std::all_of(counts + 2, counts + 2 + n_arms_, [&](Amount n) { return n >= constraints_.min_samples_arm; });
+    return counts[0] >= settings_.min_samples_leaf && counts[1] >= settings_.min_weight_leaf &&
+           std::all_of(counts + 2, counts + 2 + n_arms_, [&](Amount n) { return n >= settings_.min_samples_arm; });
 }
 
 Amount Stumps::most_saved(const Amount* channels) const {
@@ -69,7 +69,7 @@ std::int32_t Stumps::label_of(const Channels& channels) const {
 void Stumps::put_leaf(const RowSet& set, Outcome& outcome) const {
     const Channels all = sum(set);
     if (is_enough(all.data())) {
-        put(set.worst - most_saved(all.data()) + instance_.penalty, 1, make_leaf(label_of(all)), outcome);
+        put(set.worst - most_saved(all.data()) + settings_.penalty, 1, make_leaf(label_of(all)), outcome);
     }
 }
 
@@ -80,7 +80,7 @@ void Stumps::put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, 
     if (!is_enough(left.data()) || !is_enough(right.data())) {
         return;
     }
-    const Amount value = set.worst - most_saved(left.data()) - most_saved(right.data()) + 2 * instance_.penalty;
+    const Amount value = set.worst - most_saved(left.data()) - most_saved(right.data()) + 2 * settings_.penalty;
     if (value < outcome.value[std::min<std::size_t>(1, outcome.value.size() - 1)]) {
         put(value, 2, make_split(axis, code, make_leaf(label_of(left)), make_leaf(label_of(right))), outcome);
     }

@@ -8,7 +8,7 @@ namespace certree {
 
 class Stumps {
 public:
-    Stumps(const Instance& instance, const Constraints& constraints, const Control& control);
+    Stumps(const Instance& instance, const Settings& settings, const Control& control);
 
     // Each puts its tree into the entries of the outcome that have room for its leaves, where it is better: the leaf,
     // the stump of one test, the best stump (on a stop the best one seen, and the lower bound stays as it was).
@@ -30,7 +30,7 @@ private:
     std::int32_t label_of(const Channels& channels) const;
 
     const Instance& instance_;
-    const Constraints& constraints_;
+    const Settings& settings_;
     const Control& control_;
     std::size_t n_labels_;
     std::size_t n_arms_;

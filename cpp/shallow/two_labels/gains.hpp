@@ -91,7 +91,7 @@ struct Prepared {
     const Control& control;
     Amount penalty;
 
-    Prepared(const Instance& instance, const RowSet& set, const Local& rows, const Kernels& chosen,
+    Prepared(const Instance& instance, Amount lambda, const RowSet& set, const Local& rows, const Kernels& chosen,
              const Control& limits)
         : local(rows),
           amounts(instance, set, !limits.is_off(no_fine_grid)),
@@ -99,7 +99,7 @@ struct Prepared {
           builder(rows, amounts.small, chosen, !limits.is_off(no_steps)),
           kernels(chosen),
           control(limits),
-          penalty(instance.penalty) {}
+          penalty(lambda) {}
 };
 
 // Consecutive tests of one axis.

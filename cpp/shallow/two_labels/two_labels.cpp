@@ -9,8 +9,10 @@
 
 namespace certree {
 
-TwoLabels::TwoLabels(const Instance& instance, const Control& control, std::size_t table_bytes)
+TwoLabels::TwoLabels(const Instance& instance, const Settings& settings, const Control& control,
+                     std::size_t table_bytes)
     : instance_(instance),
+      penalty_(settings.penalty),
       control_(control),
       kernels_(choose_kernels(!control.is_off(no_simd))),
       table_bytes_(table_bytes) {}
@@ -20,7 +22,7 @@ Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t
     std::vector<Amount> sums;
     Amount best = -unreachable;
     const auto look = [&](Amount x, std::int32_t t) {
-        const Amount gain = std::max(magnitude(set.balance), magnitude(2 * x - set.balance)) - 4 * instance_.penalty;
+        const Amount gain = std::max(magnitude(set.balance), magnitude(2 * x - set.balance)) - 4 * penalty_;
         if (gain > best) {
             best = gain;
             test = t;
@@ -69,7 +71,7 @@ bool TwoLabels::triples_pay(const Local& local, bool is_patient) const {
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.
 TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int depth, Amount budget,
                                    int n_threads) const {
-    const Amount penalty = instance_.penalty;
+    const Amount penalty = penalty_;
     const Amount leaf_gain = magnitude(set.balance) - 2 * penalty;
     const auto to_cost = [&](Amount gain) { return (set.worst - gain) >> 1; };
     Answer answer;
@@ -92,7 +94,7 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         answer.lower = answer.value;
         return answer;
     }
-    const Prepared prepared(instance_, set, local, kernels_, control_);
+    const Prepared prepared(instance_, penalty, set, local, kernels_, control_);
     const RoundedAmounts& amounts = prepared.amounts;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     Gains gains(n_tests, depth == 2 ? 2 : 4);

@@ -20,7 +20,7 @@ namespace certree {
 class TwoLabels {
 public:
     // table_bytes: what the tables of one closed form may take.
-    TwoLabels(const Instance& instance, const Control& control, std::size_t table_bytes);
+    TwoLabels(const Instance& instance, const Settings& settings, const Control& control, std::size_t table_bytes);
 
     struct Answer {
         Amount lower = 0;            // no tree costs less
@@ -43,7 +43,7 @@ public:
     bool triples_pay(const Local& local, bool is_patient) const;
 
     Amount leaf_value(const RowSet& set) const {
-        return (set.worst - (set.balance < 0 ? -set.balance : set.balance)) / 2 + instance_.penalty;
+        return (set.worst - (set.balance < 0 ? -set.balance : set.balance)) / 2 + penalty_;
     }
     static std::int32_t leaf_label(const RowSet& set) { return set.balance >= 0 ? 0 : 1; }
 
@@ -52,6 +52,7 @@ private:
     Amount best_stump(const RowSet& set, const Local& local, std::int32_t& test) const;
 
     const Instance& instance_;
+    Amount penalty_;
     const Control& control_;
     const Kernels& kernels_;
     std::size_t table_bytes_;
