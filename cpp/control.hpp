@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "switches.hpp"
+
 namespace certree {
 
 class Control {

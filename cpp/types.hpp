@@ -1,4 +1,4 @@
-// Words shared by every room of the engine: amounts, row-set keys, switches.
+// Words shared by every room of the engine: amounts and row-set keys.
 #pragma once
 
 #include <cstdint>
@@ -46,27 +46,6 @@ struct SetKey {
     friend auto operator<=>(const SetKey& a, const SetKey& b) {
         return a.high != b.high ? a.high <=> b.high : a.low <=> b.low;
     }
-};
-
-// Every bound, cache and kernel can be switched off; the optimum must not change. Tests do so one at a time.
-enum Switch : std::uint32_t {
-    no_interval = 1U << 0,       // bounds between neighbouring thresholds
-    no_similarity = 1U << 1,     // bounds between any two row sets
-    no_cache = 1U << 2,          // memory of solved subproblems
-    no_leaf_bound = 1U << 3,     // "a split costs at least two penalties"
-    no_triples = 1U << 4,        // depth three in closed form
-    no_segment_trees = 1U << 5,  // depth two over many distinct values
-    no_tables = 1U << 6,         // depth two by tables (segment trees instead)
-    no_simd = 1U << 7,           // vector kernels
-    no_fine_grid = 1U << 8,     // 32-bit amounts as fine as they can be: a coarse grid instead, and exact checks decide
-    no_test_merging = 1U << 9,  // dropping tests that equal another test
-    no_deepening = 1U << 10,    // solving shallower depths first
-    no_relaxation = 1U << 11,   // trying without the leaf limits first
-    no_steps = 1U << 12,        // adding rows to a line as steps
-    no_cost_model = 1U << 13,   // weighing closed forms: every one is used wherever it can be
-    no_coarse = 1U << 14,       // passing over depth-two roots by coarse tables
-    no_greedy = 1U << 15,       // starting from a tree grown greedily
-    no_rounds = 1U << 16,       // looking at depth-two roots in rounds, as many as intervals leave
 };
 
 }  // namespace certree

@@ -275,22 +275,8 @@ NB_MODULE(_engine, m) {
           nb::arg("min_samples_arm"), nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"),
           nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none());
     nb::dict switches;
-    switches["interval"] = static_cast<std::uint32_t>(no_interval);
-    switches["similarity"] = static_cast<std::uint32_t>(no_similarity);
-    switches["cache"] = static_cast<std::uint32_t>(no_cache);
-    switches["leaf_bound"] = static_cast<std::uint32_t>(no_leaf_bound);
-    switches["triples"] = static_cast<std::uint32_t>(no_triples);
-    switches["segment_trees"] = static_cast<std::uint32_t>(no_segment_trees);
-    switches["tables"] = static_cast<std::uint32_t>(no_tables);
-    switches["simd"] = static_cast<std::uint32_t>(no_simd);
-    switches["fine_grid"] = static_cast<std::uint32_t>(no_fine_grid);
-    switches["test_merging"] = static_cast<std::uint32_t>(no_test_merging);
-    switches["deepening"] = static_cast<std::uint32_t>(no_deepening);
-    switches["relaxation"] = static_cast<std::uint32_t>(no_relaxation);
-    switches["steps"] = static_cast<std::uint32_t>(no_steps);
-    switches["coarse"] = static_cast<std::uint32_t>(no_coarse);
-    switches["greedy"] = static_cast<std::uint32_t>(no_greedy);
-    switches["rounds"] = static_cast<std::uint32_t>(no_rounds);
-    switches["cost_model"] = static_cast<std::uint32_t>(no_cost_model);
+    for (const NamedSwitch& one : all_switches) {
+        switches[one.name] = static_cast<std::uint32_t>(one.off);
+    }
     m.attr("SWITCHES") = switches;
 }

@@ -8,7 +8,7 @@ using test::chance;
 using test::pick;
 using test::uniform;
 
-constexpr int n_switches = 17;
+constexpr int n_switches = static_cast<int>(std::size(all_switches));
 
 // How amounts are drawn. Small whole ones make ties, and ties are where a bound that is off by a little goes wrong.
 enum class Amounts { zero_or_one, small, large, spread, scales, close };

@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "switches.hpp"
+
 namespace certree {
 
 namespace {

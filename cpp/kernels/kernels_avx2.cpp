@@ -336,10 +336,24 @@ bool has_all_features() {
 }  // namespace
 
 const Kernels* avx2_kernels() {
-    static const Kernels kernels{
-        quadrants, halves,       difference,    add_rows,    add_short_rows,      add_steps,
-        meet,      own_before,   own_after,     walk,        sides<std::int32_t>, sides<std::int16_t>,
-        coarse,    add_costs<1>, add_costs<-1>, least_costs, least_sums,          cut_rows};
+    static const Kernels kernels{.quadrants = quadrants,
+                                 .halves = halves,
+                                 .difference = difference,
+                                 .add_rows = add_rows,
+                                 .add_short_rows = add_short_rows,
+                                 .add_steps = add_steps,
+                                 .meet = meet,
+                                 .own_before = own_before,
+                                 .own_after = own_after,
+                                 .walk = walk,
+                                 .sides = sides<std::int32_t>,
+                                 .short_sides = sides<std::int16_t>,
+                                 .coarse = coarse,
+                                 .add_costs = add_costs<1>,
+                                 .take_costs = add_costs<-1>,
+                                 .least_costs = least_costs,
+                                 .least_sums = least_sums,
+                                 .cut_rows = cut_rows};
     static const bool is_supported = has_all_features();
     return is_supported ? &kernels : nullptr;
 }

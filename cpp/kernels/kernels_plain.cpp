@@ -114,24 +114,24 @@ void cut_rows(const std::int32_t* costs, std::int32_t width, const std::int32_t*
 }  // namespace
 
 const Kernels& plain_kernels() {
-    static const Kernels kernels{quadrants,
-                                 halves,
-                                 difference,
-                                 add_rows<std::int32_t>,
-                                 add_rows<std::int16_t>,
-                                 add_steps,
-                                 meet,
-                                 own_before,
-                                 own_after,
-                                 walk,
-                                 sides<std::int32_t>,
-                                 sides<std::int16_t>,
-                                 coarse,
-                                 add_costs<1>,
-                                 add_costs<-1>,
-                                 least_costs,
-                                 least_sums,
-                                 cut_rows};
+    static const Kernels kernels{.quadrants = quadrants,
+                                 .halves = halves,
+                                 .difference = difference,
+                                 .add_rows = add_rows<std::int32_t>,
+                                 .add_short_rows = add_rows<std::int16_t>,
+                                 .add_steps = add_steps,
+                                 .meet = meet,
+                                 .own_before = own_before,
+                                 .own_after = own_after,
+                                 .walk = walk,
+                                 .sides = sides<std::int32_t>,
+                                 .short_sides = sides<std::int16_t>,
+                                 .coarse = coarse,
+                                 .add_costs = add_costs<1>,
+                                 .take_costs = add_costs<-1>,
+                                 .least_costs = least_costs,
+                                 .least_sums = least_sums,
+                                 .cut_rows = cut_rows};
     return kernels;
 }
 
