@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,16 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from certree import PolicyTree, SparseTreeClassifier, export_text, load
+from certree import (
+    PolicyTree,
+    SparseTreeClassifier,
+    export_text,
+    guess_thresholds,
+    load,
+    policy,
+    regularization_path,
+)
+from certree.weights import balance
 
 FRAME = pd.DataFrame({"age": np.arange(40.0), "<colour>": ["red", "blue"] * 20})
 MODEL = SparseTreeClassifier(2, 0.01).fit(FRAME, np.where(FRAME.age < 20, "no", "<yes>"))
@@ -61,3 +71,69 @@ def test_save_writes_what_load_reads(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
     with pytest.raises(NotFittedError):
         SparseTreeClassifier().save(tmp_path / "other.json")
+
+
+# What is not an estimator ---------------------------------------------------------------------------------------------
+
+
+def make_log() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X, treatment = rng.normal(size=(120, 2)), rng.integers(0, 2, 120)
+    return X, treatment, treatment * X[:, 0] + rng.normal(size=120)
+
+
+def test_a_path_says_how_many_trees_it_has() -> None:
+    y = [0, 0, 1, 1, 0, 0, 1, 1, 1, 1]
+    path = regularization_path(np.arange(10.0).reshape(-1, 1), y, max_depth=3)
+    assert repr(path) == f"<RegularizationPath: {len(path)} trees of 1 to {path[-1].leaves} leaves, all proved optimal>"
+    assert len(str(path).splitlines()) == len(path) + 2
+    assert path._repr_html_().count("<tr>") == len(path) + 1
+    assert "Solution" not in repr(path[0])
+    assert "ended early" in repr(replace(path, is_complete=False))
+    policies = policy.regularization_path(np.arange(10.0).reshape(-1, 1), np.eye(2)[y], max_depth=1)
+    assert repr(policies).startswith("<PolicyPath: ")
+
+
+def test_scores_and_evaluations_have_short_reprs_and_long_summaries() -> None:
+    X, treatment, outcome = make_log()
+    scores = policy.doubly_robust(X, treatment, outcome, folds=2)
+    assert repr(scores) == "<Scores: doubly robust rewards of 120 rows for the actions 0, 1>"
+    assert str(scores) == scores.summary()
+    group = np.where(X[:, 1] > 0, "north", "south")
+    found = policy.evaluate(PolicyTree(1), X, treatment, outcome, folds=3, group=group)
+    assert repr(found) == f"<Evaluation: {found.statement()}>"
+    assert str(found) == found.summary()
+    for text in (found.summary(), found._repr_html_()):
+        assert text.count("mean reward") + text.count("Mean reward") == 3
+        assert "Group" in text
+    assert "Group" not in policy.evaluate(PolicyTree(1), X, treatment, outcome, folds=3).summary()
+
+
+def test_scores_know_the_arms() -> None:
+    X, treatment, outcome = make_log()
+    scores = policy.doubly_robust(X, treatment, outcome, folds=2)
+    told = PolicyTree(2, min_samples_arm=20).fit(X, scores, treatment=treatment)
+    known = PolicyTree(2, min_samples_arm=20).fit(X, scores)
+    assert known.certificate_.digests == told.certificate_.digests
+    assert known.tree_.to_dict() == told.tree_.to_dict()
+    with pytest.raises(ValueError, match="needs to know the arm of every row"):
+        PolicyTree(2, min_samples_arm=20).fit(X, scores.rewards)
+
+
+def test_a_budget_curve_says_what_it_spends() -> None:
+    X, _, outcome = make_log()
+    curve = policy.budget_curve(X, np.column_stack([np.zeros(120), outcome]), max_depth=1)
+    assert repr(curve).startswith(f"<BudgetCurve: {len(curve)} policies, mean spend 0 to ")
+    assert len(str(curve).splitlines()) == len(curve) + 2
+    assert "mean spend" in curve._repr_html_()
+
+
+def test_weights_and_guesses_say_what_they_did() -> None:
+    X, treatment, _ = make_log()
+    weights = balance(treatment, X)
+    assert repr(weights).startswith("<BalancingWeights: 120 rows of 2 groups, effective sample size ")
+    assert str(weights).count("of the weight.") == 2
+    assert "\n" not in repr(weights)
+    guess = guess_thresholds(X, treatment)
+    assert "kept " in str(guess)
+    assert "kept" not in str(type(guess)())

@@ -24,9 +24,8 @@ from certree.export import (
     export_text,
     load,
     to_sklearn,
-    tree_of,
 )
-from certree.tree import Column, Tree, format_number
+from certree.tree import Column, Tree, format_number, tree_of
 from certree.tree.words import leaf_colour, share_text
 
 MESSY = ["a_b & c%", 'say "hi"\\', "$x$ {y}", "line\nbreak [1], #~^", "ünïcode <b>'"]

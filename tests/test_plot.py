@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 mpl.use("Agg")
@@ -15,8 +16,9 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 from test_export import MESSY, fit_messy, lone_leaf, make_tree, stump
 
-from certree import PolicyTree, SparseTreeClassifier
+from certree import PolicyTree, SparseTreeClassifier, policy, regularization_path
 from certree.plot import plot_tree
+from certree.plot.boxes import WIDEST_LINE, wrap
 from certree.tree import Column, Tree
 
 
@@ -45,15 +47,23 @@ def words_of(ax: Any) -> list[str]:
     return [text.get_text() for text in ax.texts]
 
 
+def caption_of(ax: Any) -> str:
+    return " ".join(words_of(ax)[-1].split())
+
+
 def box_extents(ax: Any) -> list[Any]:
     ax.figure.canvas.draw()
     return [patch.get_window_extent() for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 5])
-def test_boxes_do_not_overlap_and_lie_inside_the_figure(depth: int) -> None:
-    tree = full_tree(depth, "a rather long name of a column")
-    ax = plot_tree(tree)
+LONG = "household_income_in_the_previous_year_usd"
+
+
+@pytest.mark.parametrize("direction", ["auto", "down", "right"])
+@pytest.mark.parametrize("depth", [0, 1, 3, 6])
+def test_boxes_do_not_overlap_and_lie_inside_the_figure(depth: int, direction: Any) -> None:
+    tree = full_tree(depth, LONG)
+    ax = plot_tree(tree, direction=direction)
     extents = box_extents(ax)
     assert len(extents) == tree.n_nodes
     for index, one in enumerate(extents):
@@ -62,8 +72,20 @@ def test_boxes_do_not_overlap_and_lie_inside_the_figure(depth: int) -> None:
         assert 0 <= one.y0 < one.y1 <= ax.figure.bbox.height
 
 
-def test_words_fit_their_boxes() -> None:
-    ax = plot_tree(full_tree(3, "a rather long name of a column", labels=3))
+def test_a_deep_tree_grows_to_the_right_and_fits_the_width_of_a_screen() -> None:
+    deep = plot_tree(full_tree(6, LONG)).figure.get_size_inches()
+    assert deep[0] < 20
+    assert plot_tree(full_tree(6, LONG), direction="down").figure.get_size_inches()[0] > 60
+    shallow = plot_tree(full_tree(2, LONG)).figure.get_size_inches()
+    assert shallow[0] > shallow[1]
+    with pytest.raises(ValueError, match="direction must be"):
+        plot_tree(stump(), direction="up")
+
+
+@pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.parametrize("name", [LONG, "a rather long name of a column"])
+def test_words_fit_their_boxes(name: str, direction: Any) -> None:
+    ax = plot_tree(full_tree(3, name, labels=3), direction=direction)
     extents = box_extents(ax)
     words = [text for text in ax.texts if text.get_text() not in ("yes", "no", "no or\nmissing")]
     for text in words:
@@ -93,9 +115,56 @@ def test_names_of_any_characters_are_drawn(name: str) -> None:
     assert "".join(name.split()) in drawn
 
 
-def test_a_very_long_name_is_cut() -> None:
-    ax = plot_tree(stump("word " * 40))
-    assert any(word.endswith("…") for word in words_of(ax))
+@pytest.mark.parametrize("name", ["word " * 40, "x" * 200, LONG, "-".join(["first"] * 20), "a_b" * 30])
+def test_a_long_name_is_drawn_whole_on_lines_that_fit(name: str) -> None:
+    words = words_of(plot_tree(stump(name)))
+    assert "".join(name.split()) in "".join("".join(words).split())
+    assert max(map(len, words)) <= WIDEST_LINE
+    assert not any("…" in word for word in words)
+
+
+def test_lines_break_at_words_and_underscores_and_not_within_numbers() -> None:
+    assert wrap("household_income_in_the_previous_year_usd ≤ 30,050") == [
+        "household_income_in_the_", "previous_year_usd ≤", "30,050",
+    ]  # fmt: skip
+    words = words_of(plot_tree(stump(LONG, threshold=[-1.5e-9, np.nan, np.nan])))
+    assert words[words.index("previous_year_usd") + 1] == "≤ -1.5e-09"
+
+
+def test_a_category_is_never_cut() -> None:
+    category = "married, spouse present in the household; " * 4
+    X, y = pd.DataFrame({"marital_status_of_the_person": [category, "single"] * 8}), [0, 1] * 8
+    words = words_of(plot_tree(SparseTreeClassifier(1, 0.01).fit(X, y)))
+    assert "".join(category.split()) in "".join("".join(words).split())
+
+
+def test_the_habits_of_scikit_learn_work() -> None:
+    ax = plot_tree(stump(), feature_names=["Age in years"], class_names=["Untreated", "Treated"], filled=False)
+    assert {"Age in years ≤ 2.5", "Treated"} <= set(words_of(ax))
+    faces = {patch.get_facecolor() for patch in ax.patches if isinstance(patch, FancyBboxPatch)}
+    assert faces == {(1.0, 1.0, 1.0, 1.0)}
+    assert len({patch.get_facecolor() for patch in plot_tree(stump()).patches if isinstance(patch, FancyBboxPatch)}) > 1
+
+
+def test_what_a_policy_gains_on_other_rows_can_be_told() -> None:
+    rng = np.random.default_rng(0)
+    X, treatment = rng.normal(size=(120, 1)), rng.integers(0, 2, 120)
+    outcome = treatment * X[:, 0] + rng.normal(size=120)
+    model = PolicyTree(1).fit(X, policy.doubly_robust(X, treatment, outcome, folds=2))
+    found = policy.evaluate(model, X, treatment, outcome, folds=3)
+    assert "in sample" in caption_of(plot_tree(model))
+    assert caption_of(plot_tree(model, evaluation=found)).endswith(f"has not seen: {found.statement()}")
+    assert "has not seen" not in caption_of(plot_tree(model))
+
+
+def test_a_path_draws_itself() -> None:
+    X, y = np.arange(12.0).reshape(-1, 1), np.array([0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 0])
+    path = regularization_path(X, y, max_depth=3)
+    (line,) = path.plot().lines
+    np.testing.assert_array_equal(line.get_xdata(), [point.leaves for point in path])
+    np.testing.assert_array_equal(line.get_ydata(), [point.loss for point in path])
+    _, ax = plt.subplots()
+    assert path.plot(ax=ax) is ax
 
 
 def test_a_lone_leaf_and_a_tree_of_costs() -> None:
@@ -131,18 +200,19 @@ def test_a_limit_is_told() -> None:
     X, y = np.arange(8.0).reshape(-1, 1), np.repeat([0, 1], 4)
     model = SparseTreeClassifier(1, 0.01).fit(X, y)
     model.certificate_ = model.certificate_ | {"status": "time_limit", "gap": 0.0125}
-    assert words_of(plot_tree(model))[-1].endswith(
+    assert caption_of(plot_tree(model)).endswith(
         "the best found among all trees of depth at most 1; stopped by the time limit, gap 0.0125"
     )
 
 
 def test_a_policy_tells_its_reward() -> None:
     model = PolicyTree(1).fit([[0.0], [1.0]], [[20000.0, 1.0], [3.0, 40000.0]])
-    expected = "mean reward 30,000 in sample  ·  2 leaves  ·  proved optimal among all policy trees of depth at most 1"
-    assert expected in words_of(plot_tree(model))
+    caption = caption_of(plot_tree(model))
+    assert caption.startswith("mean reward 30,000 in sample · 2 leaves")
+    assert caption.endswith("proved optimal among all policy trees of depth at most 1")
     values = model.certificate_["policy"] | {"gap": 1000.0}
     model.certificate_ = model.certificate_ | {"status": "time_limit", "policy": values}
-    assert "stopped by the time limit, gap 1,000" in " ".join(words_of(plot_tree(model)))
+    assert "stopped by the time limit, gap 1,000" in caption_of(plot_tree(model))
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

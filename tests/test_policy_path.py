@@ -46,7 +46,7 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="NaN: row 0, action 1"):
         policy.regularization_path([[1.0], [2.0]], [[1.0, np.nan], [2.0, 0.0]])
     for trace in (policy.regularization_path, policy.budget_curve):
-        with pytest.raises(ValueError, match="min_samples_arm needs treatment"):
+        with pytest.raises(ValueError, match="min_samples_arm needs to know the arm"):
             trace([[1.0], [2.0]], np.eye(2), min_samples_arm=1)
         with pytest.raises(ValueError, match="action 1 has no rows of positive weight"):
             trace([[1.0], [2.0]], np.eye(2), [1, 0], [0, 1], min_samples_arm=1)

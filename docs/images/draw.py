@@ -12,7 +12,6 @@ import numpy as np
 from certree import SparseTreeClassifier, study
 from certree.datasets import load_lalonde
 from certree.plot import plot_tree
-from certree.study.folder import draw
 from certree.tree.words import PALETTE
 
 HERE = Path(__file__).parent
@@ -49,9 +48,9 @@ def draw_regret() -> None:
 def draw_case_study() -> None:
     """Three of the trees that `certree demo` draws."""
     case = study.run(depths=[3], variations=[], repeats=1)
-    draw(case.pick("direct", 3).model, HERE / "case-study.png")
-    draw(case.pick("printed", 3).model, HERE / "case-study-printed.png")
-    draw(case.policies[-1].model, HERE / "case-study-policy.png")
+    models = {"": case.pick("direct", 3), "-printed": case.pick("printed", 3), "-policy": case.policies[-1]}
+    for name, row in models.items():
+        plot_tree(row.model).figure.savefig(HERE / f"case-study{name}.png", dpi=160)
 
 
 if __name__ == "__main__":

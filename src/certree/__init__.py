@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
     from certree.guesses import guess_depth, guess_thresholds
     from certree.path import regularization_path
-    from certree.plot import plot_budget_curve, plot_tree
+    from certree.plot import plot_budget_curve, plot_path, plot_tree
     from certree.policy import PolicyTree
     from certree.problem import Problem
     from certree.reading import ColumnReading, ReadingWarning
@@ -45,6 +45,7 @@ __all__ = [
     "guess_thresholds",
     "load",
     "plot_budget_curve",
+    "plot_path",
     "plot_tree",
     "policy",
     "regularization_path",
@@ -60,7 +61,7 @@ _ROOMS = {
     "export": ("export_dot", "export_json", "export_latex", "export_text", "load", "to_sklearn"),
     "guesses": ("guess_depth", "guess_thresholds"),
     "path": ("regularization_path",),
-    "plot": ("plot_budget_curve", "plot_tree"),
+    "plot": ("plot_budget_curve", "plot_path", "plot_tree"),
     "policy": ("PolicyTree",),
     "problem": ("Problem",),
     "reading": ("ColumnReading", "ReadingWarning"),

@@ -1,10 +1,11 @@
-"""A fitted estimator as it shows itself: as text where it is printed, as HTML in a notebook.
+"""What fitted things show of themselves: text where they are printed, HTML in a notebook. Both say the same.
 
-Both say the same: the tree, what was proved and among which trees, and what each column was read as.
+An estimator shows its tree, what was proved and among which trees, and what each column was read as.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -50,6 +51,26 @@ def show_tree(tree: Tree) -> str:
             )
         shown.append(line)
     return _pre("\n".join(shown))
+
+
+def show_rows(head: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A sentence and a table of cells for a notebook."""
+    cells = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<p>{escape(head)}</p><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def show_lines(text: str) -> str:
+    """Sentences for a notebook, one below the other."""
+    return "<p>" + "<br>".join(escape(line) for line in text.splitlines()) + "</p>"
+
+
+def align(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table of cells for a terminal."""
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    return [
+        "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in (names, *rows)
+    ]
 
 
 def _pre(text: str) -> str:

@@ -182,6 +182,9 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __str__(self) -> str:
+        return f"{self!r}: {self.report_.text}" if hasattr(self, "report_") else repr(self)
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ThresholdGuess:
         """Guess the thresholds of a table from its labels."""
         table = read_table(X, estimator=self)

@@ -9,20 +9,25 @@ tree below their line, a new point of the hull, or proves that there is none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, overload
 
 from joblib import effective_n_jobs
 
+from certree.display import align, show_rows
 from certree.features import make_features
+from certree.plot import plot_path
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
 from certree.solution import Solution
 from certree.solver import Limits, bin_numeric, search, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree
+
+TABLE_HEADER = ("leaves", "depth", "loss", "optimal for λ", "status")
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,10 @@ class PathPoint:
     leaves: int
     status: str
     """"optimal", or why the search for this tree ended before it was proved best."""
-    solution: Solution
+    solution: Solution = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RegularizationPath(Sequence[PathPoint]):
     """The points of the front, from the lone leaf to the tree of λ = 0."""
 
@@ -71,6 +76,34 @@ class RegularizationPath(Sequence[PathPoint]):
         if not regularization >= 0:
             raise ValueError(f"regularization must be at least 0, not {regularization!r}")
         return next(point for point in self.points if point.regularization_low <= regularization)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw loss against leaves; see `certree.plot_path`."""
+        return plot_path(self, ax=ax)
+
+    def summary(self) -> str:
+        """The front in words, one line per tree."""
+        return "\n".join([describe_front(self), *align(TABLE_HEADER, self._table())])
+
+    def _table(self) -> list[list[str]]:
+        return [
+            [
+                f"{point.leaves:,}", f"{point.tree.depth}", f"{point.loss:.6g}",
+                f"above {point.regularization_low:.4g}" if math.isinf(point.regularization_high)
+                else f"{point.regularization_low:.4g} to {point.regularization_high:.4g}",
+                point.status.replace("_", " "),
+            ]
+            for point in self.points
+        ]  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {describe_front(self)}>"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return show_rows(describe_front(self), TABLE_HEADER, self._table())
 
     def to_rows(self) -> list[dict[str, Any]]:
         """The front as plain rows, for a frame or a CSV file."""
@@ -131,6 +164,14 @@ def regularization_path(
         min_weight_leaf=min_weight_leaf,
     )
     return trace_path(problem, Limits(time_limit, memory_limit, threads), verbose=verbose)
+
+
+def describe_front(path: RegularizationPath) -> str:
+    """How many trees there are, and whether one may be missing."""
+    count = "1 tree" if len(path) == 1 else f"{len(path)} trees"
+    sizes = f"{path[0].leaves} to {path[-1].leaves} leaves" if len(path) > 1 else "1 leaf"
+    ended = "all proved optimal" if path.is_optimal else "a search ended early, so that trees may be missing"
+    return f"{count} of {sizes}, {ended}"
 
 
 def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int = 0) -> RegularizationPath:

@@ -391,7 +391,7 @@ def _finite(value: float) -> float | None:
 # Balancing weights ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BalancingWeights:
     """Weights that balance groups, with their diagnostics. numpy reads it as the array of weights."""
 
@@ -419,6 +419,35 @@ class BalancingWeights:
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def __repr__(self) -> str:
+        return (
+            f"<BalancingWeights: {len(self):,} rows of {len(self.groups)} groups, effective sample size "
+            f"{self.effective_sample_size:,.0f}>"
+        )
+
+    def summary(self) -> str:
+        """Diagnostics in words: one line per group and per column of X."""
+        lines = [
+            (
+                f"Weights of {len(self):,} rows; effective sample size {self.effective_sample_size:,.0f}, largest "
+                f"weight {format_number(self.ratio, 3)} times the smallest, {self.n_clipped:,} propensities clipped."
+            ),
+            *(
+                f"Group {group!r}: {100 * self.shares_before[group]:.1f}% of the rows, "
+                f"{100 * self.shares_after[group]:.1f}% of the weight."
+                for group in self.groups
+            ),
+            *(
+                f"{name}: the largest standardised difference between groups is {before:.2f} before, "
+                f"{self.differences_after[name]:.2f} after."
+                for name, before in self.differences_before.items()
+            ),
+        ]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def histogram(self, bins: int = 30) -> tuple[Array, Array]:
         """Rows of each group in bins of the weights (groups × bins), and the edges."""

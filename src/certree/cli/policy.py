@@ -200,8 +200,3 @@ def print_evaluation(found: policy.Evaluation) -> None:
         print(f"    {leaf.rows:,} rows ({100 * leaf.share:.1f}%) in {leaf.folds} of {found.folds} folds: {rewards}")
     if others:
         print(f"  and {len(others)} more, with {sum(leaf.rows for leaf in others):,} rows")
-    if found.groups:
-        print("\ngroups")
-    for group in found.groups:
-        rates = ", ".join(f"{action} to {100 * rate:.1f}%" for action, rate in group.rates.items())
-        print(f"  {group.group}: {group.rows:,} rows; {rates}; mean reward {group.value}")

@@ -12,7 +12,8 @@ from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import pick_columns, read_data, text_columns
 from certree.cli.options import add_model, add_reading
 from certree.cli.outputs import add_force, make_csv, save
-from certree.export import load, tree_of
+from certree.export import load
+from certree.tree import tree_of
 
 
 def add_parser(commands: Any) -> None:

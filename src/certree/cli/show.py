@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     model = load_certified(options.model)
     print_model(model)
     if options.plot is not None:
-        figure = plot_tree(model, digits=7).get_figure(root=True)
+        figure = plot_tree(model).get_figure(root=True)
         assert figure is not None
         picture = io.BytesIO()
         figure.savefig(picture, format=options.plot.suffix[1:] or "png", dpi=200)

@@ -8,6 +8,6 @@ Everything here takes a fitted estimator, a `Solution` or a bare `Tree`.
 
 from certree.export.models import export_json, load
 from certree.export.scikit import to_sklearn
-from certree.export.text import export_dot, export_latex, export_text, tree_of
+from certree.export.text import export_dot, export_latex, export_text
 
-__all__ = ["export_dot", "export_json", "export_latex", "export_text", "load", "to_sklearn", "tree_of"]
+__all__ = ["export_dot", "export_json", "export_latex", "export_text", "load", "to_sklearn"]

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from certree.export.text import tree_of
-from certree.tree import Array, Test, Tree
+from certree.tree import Array, Test, Tree, tree_of
 
 
 def to_sklearn(model: Any) -> DecisionTreeClassifier:

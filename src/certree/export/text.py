@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
-from certree.tree import READABLE, Digits, Test, Tree
+from certree.tree import READABLE, Digits, Test, Tree, tree_of
 from certree.tree.words import (
     WIDEST_INDENT,
     answers,
@@ -25,20 +23,6 @@ from certree.tree.words import (
 
 Names = Sequence[str] | Mapping[str, str] | None
 Labels = Sequence[Any] | Mapping[Any, Any] | None
-
-
-def tree_of(model: Any) -> Tree:
-    """The tree of a fitted estimator, of a Solution, or a tree itself."""
-    if isinstance(model, Tree):
-        return model
-    if hasattr(model, "get_params"):
-        check_is_fitted(model, "tree_")
-        tree = model.tree_
-    else:
-        tree = getattr(model, "tree", None)
-    if not isinstance(tree, Tree):
-        raise TypeError(f"a {type(model).__name__} has no certree tree; pass a fitted estimator, a Solution or a Tree")
-    return tree
 
 
 def named_tree(model: Any, feature_names: Names, class_names: Labels) -> Tree:

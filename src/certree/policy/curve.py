@@ -17,7 +17,9 @@ from typing import Any, overload
 import numpy as np
 from joblib import effective_n_jobs
 
+from certree.display import align, show_rows
 from certree.features import make_features
+from certree.plot import plot_budget_curve
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spends, rename_costs
 from certree.policy.log import read_arms, read_rewards
 from certree.problem import TOLERANCE, Problem, check_weights
@@ -25,6 +27,8 @@ from certree.reading import read_text_columns, warn_about
 from certree.solver import Limits, bin_numeric, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree
+
+TABLE_HEADER = ("mean spend", "value", "leaves", "status")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class BudgetPoint:
     """"optimal", or why the search for this tree ended before it was proved best."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BudgetCurve(Sequence[BudgetPoint]):
     """The corners of the curve, from the least spend to that of the best tree without a budget."""
 
@@ -79,6 +83,34 @@ class BudgetCurve(Sequence[BudgetPoint]):
         self._check(budget)
         limit = budget * (1 + TOLERANCE)
         return min(top + (price * limit if price > 0 else 0.0) for price, top in self.bounds)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw value against spend; see `certree.plot_budget_curve`."""
+        return plot_budget_curve(self, ax=ax)
+
+    def summary(self) -> str:
+        """The curve in words, one line per tree."""
+        return "\n".join([self._head(), *align(TABLE_HEADER, self._table())])
+
+    def _head(self) -> str:
+        count = "1 policy" if len(self) == 1 else f"{len(self)} policies"
+        ended = "complete" if self.is_complete else "a search ended early, so that corners may be missing"
+        return f"{count}, mean spend {self[0].spend:.4g} to {self[-1].spend:.4g}, {ended}"
+
+    def _table(self) -> list[list[str]]:
+        return [
+            [f"{point.spend:.6g}", f"{point.value:.6g}", f"{point.leaves}", point.status.replace("_", " ")]
+            for point in self.points
+        ]
+
+    def __repr__(self) -> str:
+        return f"<BudgetCurve: {self._head()}>"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return show_rows(self._head(), TABLE_HEADER, self._table())
 
     def to_rows(self) -> list[dict[str, Any]]:
         """The curve as plain rows, for a frame or a CSV file."""
@@ -135,7 +167,7 @@ def budget_curve(
         max_depth=max_depth,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
-        arms=read_arms(treatment, actions, weights, min_samples_arm),
+        arms=read_arms(treatment, actions, weights, min_samples_arm, rewards),
         min_samples_arm=min_samples_arm,
     )
     amount = read_spends(spends, control, table.n_rows, actions, getattr(rewards, "control", None))

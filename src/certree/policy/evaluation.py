@@ -26,6 +26,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
+from certree.display import show_lines
 from certree.policy.budget import read_spends
 from certree.policy.log import (
     Log,
@@ -101,6 +102,11 @@ class GroupRow:
     gain: Estimate
     """Over the control action, paired."""
 
+    @property
+    def text(self) -> str:
+        rates = ", ".join(f"{action!r} to {100 * rate:.1f}%" for action, rate in self.rates.items())
+        return f"Group {self.group!r}: {self.rows:,} rows; it gives {rates}; mean reward {self.value}."
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -123,7 +129,7 @@ class Baseline:
         return f"giving {self.action!r} to {100 * self.share:.3g}% at random and {self.base!r}{nobody} to the others"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """What `evaluate` found."""
 
@@ -220,8 +226,17 @@ class Evaluation:
     def _is_nobody(self, action: Value) -> bool:
         return self.is_control_nobody and action == self.control
 
+    def __repr__(self) -> str:
+        return f"<Evaluation: {self.statement()}>"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return show_lines(self.summary())
+
     def summary(self) -> str:
-        """Everything but the leaves and groups, for people."""
+        """Everything but the leaves, in words: the statement first, then a line for each figure and group."""
         splits = f"{self.folds} folds, {self.repeats} repeat{'' if self.repeats == 1 else 's'}"
         lines = [
             self.statement(),
@@ -241,6 +256,7 @@ class Evaluation:
         ]
         if self.budget is not None:
             lines.append(f"It spends {self.spend:.4g} per row on these rows, of a budget of {self.budget:g}.")
+        lines += [group.text for group in self.groups]
         return "\n".join(lines)
 
     def _say_spend(self, action: Value) -> str:

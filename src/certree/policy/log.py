@@ -138,15 +138,25 @@ def read_treatment(
     return codes, names
 
 
-def read_arms(treatment: Any, actions: tuple[Value, ...], weights: Array, min_samples_arm: int) -> Array | None:
-    """The arm of each row beside its rewards, as an index; `min_samples_arm` needs some of every action that count."""
+def read_arms(
+    treatment: Any, actions: tuple[Value, ...], weights: Array, min_samples_arm: int, rewards: Any = None
+) -> Array | None:
+    """The arm of each row beside its rewards, as an index; `min_samples_arm` needs some of every action that count.
+
+    Where the rewards are Scores, they know the arms themselves.
+    """
     check_count("min_samples_arm", min_samples_arm, 0)
     if treatment is None:
-        if min_samples_arm > 0:
-            raise ValueError("min_samples_arm needs treatment: the arm of every row")
-        return None
-    hint = "; rewards given as a frame name their actions by its columns"
-    arms, _ = read_treatment(treatment, len(weights), actions, hint)
+        if min_samples_arm == 0:
+            return None
+        arms = getattr(rewards, "treatment", None)
+        if arms is None:
+            raise ValueError(
+                "min_samples_arm needs to know the arm of every row: pass treatment=, or scores made from a log"
+            )
+    else:
+        hint = "; rewards given as a frame name their actions by its columns"
+        arms, _ = read_treatment(treatment, len(weights), actions, hint)
     rows = np.bincount(arms[weights > 0], minlength=len(actions))
     if min_samples_arm > 0 and not rows.all():
         raise ValueError(f"action {actions[int(np.argmin(rows))]!r} has no rows of positive weight")

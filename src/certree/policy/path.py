@@ -17,7 +17,7 @@ from certree.solver import Limits, bin_numeric
 from certree.table import read_table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PolicyPath(RegularizationPath):
     """The points of the front, from the lone leaf to the tree of λ = 0.
 
@@ -70,7 +70,7 @@ def regularization_path(
         max_depth=max_depth,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
-        arms=read_arms(treatment, actions, weights, min_samples_arm),
+        arms=read_arms(treatment, actions, weights, min_samples_arm, rewards),
         min_samples_arm=min_samples_arm,
     )
     path = trace_path(problem, Limits(time_limit, memory_limit, effective_n_jobs(n_jobs)), verbose=verbose)

@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
 
+from certree.display import show_lines
 from certree.policy.log import Log, check_between, check_count, read_log
 from certree.table import name_row
 from certree.tree import Value, format_number
@@ -72,7 +73,7 @@ class ActionFit:
     """Share of the outcome's variance explained; negative where the mean would do better, NaN where there is none."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
     """Rewards of every action for every row. `PolicyTree.fit` takes it as it is; `numpy.asarray` gives the rewards."""
 
@@ -81,7 +82,7 @@ class Scores:
     actions: tuple[Value, ...]
     method: Method
     treatment: Array
-    """int64, one a row: the action it got, as an index into `actions`."""
+    """int64, one per row: the action it got, as an index into `actions`."""
     expected: Array | None
     """float64, n × K; the outcome model's predictions. None without one."""
     propensity: Array | None
@@ -123,8 +124,18 @@ class Scores:
             propensity=take(self.propensity),
         )
 
+    def __repr__(self) -> str:
+        actions = ", ".join(map(str, self.actions))
+        return f"<Scores: {self.method} rewards of {len(self):,} rows for the actions {actions}>"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return show_lines(self.summary())
+
     def summary(self) -> str:
-        """Diagnostics for people, a line an action."""
+        """Diagnostics in words, one line per action."""
         lines = [f"{self.method.capitalize()} scores of {len(self):,} rows and {len(self.actions)} actions."]
         for overlap in self.overlap:
             lines.append(

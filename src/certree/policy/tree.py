@@ -188,7 +188,7 @@ class PolicyTree(TreeEstimator):
             either name.
         sample_weight : array of n weights, default=None
         treatment : array of n actions, default=None
-            The arm of each row, for `min_samples_arm`.
+            The arm of each row, for `min_samples_arm`. Scores know it.
         spends : one number per action, mapping by action, or n × K numbers, default=None
             What an action spends of the budget (on everyone, or on this row); not negative. None: 0 for the control, 1
             for every other action.
@@ -213,7 +213,7 @@ class PolicyTree(TreeEstimator):
         table = self._read(X, reset=True)
         amounts, actions = read_rewards(rewards, table.n_rows)
         weights = check_weights(sample_weight, table.n_rows)
-        arms = read_arms(treatment, actions, weights, self.min_samples_arm)
+        arms = read_arms(treatment, actions, weights, self.min_samples_arm, rewards)
         features = make_features(table, thresholds=self.thresholds, weights=weights, binner=bin_numeric)
         warn_about(features.readings)
         problem = Problem.from_rewards(

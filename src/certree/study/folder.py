@@ -73,7 +73,7 @@ def draw(name: str, model: Any) -> bytes:
 
     picture = io.BytesIO()
     with plt.rc_context({"svg.hashsalt": name}):
-        figure = plot_tree(model, digits=7).get_figure(root=True)
+        figure = plot_tree(model).get_figure(root=True)
         assert figure is not None
         figure.savefig(picture, format="svg", metadata={"Date": None})
         plt.close(figure)

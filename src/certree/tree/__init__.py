@@ -9,7 +9,7 @@ lone leaf has depth 0.
 """
 
 from certree.tree.columns import READABLE, Array, Column, Digits, Kind, Test, Value, format_number, plain_value
-from certree.tree.nodes import DEEPEST, Tree
+from certree.tree.nodes import DEEPEST, Tree, tree_of
 from certree.tree.plain import FORMAT, LARGEST_INDEX
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "Value",
     "format_number",
     "plain_value",
+    "tree_of",
 ]

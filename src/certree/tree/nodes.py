@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from certree.table import Table, read_table
 from certree.tree.columns import Array, Column, Test, Value, plain_value
@@ -331,3 +332,17 @@ def _rename(parameter: str, own: Sequence[Any], names: Sequence[Any] | Mapping[A
         count = "one name" if isinstance(names, str) else f"{len(names)} names"
         raise ValueError(f"{parameter} has {count}, but the tree has {len(own)}: {list(own)}")
     return list(names)
+
+
+def tree_of(model: Any) -> Tree:
+    """The tree of a fitted estimator, of a Solution, or a tree itself."""
+    if isinstance(model, Tree):
+        return model
+    if hasattr(model, "get_params"):
+        check_is_fitted(model, "tree_")
+        tree = model.tree_
+    else:
+        tree = getattr(model, "tree", None)
+    if not isinstance(tree, Tree):
+        raise TypeError(f"a {type(model).__name__} has no certree tree; pass a fitted estimator, a Solution or a Tree")
+    return tree

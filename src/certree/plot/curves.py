@@ -1,0 +1,73 @@
+"""Curves: what trees are worth against what they spend, and how they err against their size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from certree.plot.canvas import import_pyplot
+from certree.tree.words import PALETTE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, str] = ("mean spend", "value")) -> Axes:
+    """Draw value against spend: a point for every tree of a `BudgetCurve`, and the line that no tree is above.
+
+    Parameters
+    ----------
+    curve : BudgetCurve
+        From `certree.policy.budget_curve`.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a figure.
+    names : names of the two axes, default=("mean spend", "value")
+
+    Returns
+    -------
+    Axes
+        Where leaves have a penalty, the height is the objective: value − λ · leaves.
+    """
+    ax = _make_axes("plot_budget_curve", ax)
+    has_penalty = any(point.objective != point.value for point in curve)
+    spends, heights = [point.spend for point in curve], [point.objective for point in curve]
+    is_exact = curve.is_complete
+    ax.plot(
+        spends, heights, "o-" if is_exact else "o--", color=PALETTE[0], linewidth=1.5, markersize=4,
+        label="no tree is above" if is_exact else "a search ended early",
+    )  # fmt: skip
+    ax.set(xlabel=names[0], ylabel=f"{names[1]} − penalty of leaves" if has_penalty else names[1])
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower right", fontsize="small")
+    return ax
+
+
+def plot_path(path: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw loss against leaves: a point for every tree of a `RegularizationPath`.
+
+    Parameters
+    ----------
+    path : RegularizationPath
+        From `certree.regularization_path`, or from `certree.policy.regularization_path`: there the loss is the reward
+        that a policy falls short of the best action of every row.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a figure.
+    """
+    ax = _make_axes("plot_path", ax)
+    from matplotlib.ticker import MaxNLocator
+
+    leaves, losses = [point.leaves for point in path], [point.loss for point in path]
+    is_exact = path.is_optimal
+    ax.plot(
+        leaves, losses, "o-" if is_exact else "o--", color=PALETTE[0], linewidth=1.5, markersize=4,
+        label="no tree is below" if is_exact else "a search ended early",
+    )  # fmt: skip
+    ax.set(xlabel="leaves", ylabel="loss")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="upper right", fontsize="small")
+    return ax
+
+
+def _make_axes(caller: str, ax: Axes | None) -> Axes:
+    plt = import_pyplot(caller)
+    return plt.subplots(figsize=(6, 4), layout="constrained")[1] if ax is None else ax
