@@ -4,9 +4,9 @@
 // D(A) is the sum over rows of A of the largest cost of the row. Tests: tests/test_oracle.py switches each bound off;
 // cpp/tests/test_bounds.cpp checks each inequality against enumeration.
 //
-// Conditions: a minimum a leaf (rows, weight, rows of an arm) breaks Monotone, and with it Similarity and Interval,
-// because restricting a tree to a subset may leave a leaf with too few rows. Difference survives: it uses a tree on
-// more rows. A limit on the number of leaves breaks none of them.
+// Conditions: a minimum a leaf (rows, weight, rows of an arm) breaks Monotone, and with it Similarity, Interval and
+// Group, because restricting a tree to a subset may leave a leaf with too few rows. Difference survives: it uses a tree
+// on more rows. A limit on the number of leaves breaks none of them.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,8 @@ inline Amount priced(Amount lower_at_price, Amount price_above_penalty, Amount m
 
 // Monotone: S ⊂ S' ⇒ opt(S') >= opt(S).
 // Proof: the best tree of S' restricted to S costs no more on S, since the costs of S' \ S are >= 0.
-inline Amount superset(Amount lower_of_subset) {
+template <class Number>
+Number superset(Number lower_of_subset) {
     return lower_of_subset;
 }
 
@@ -73,6 +74,38 @@ struct Sides {
 inline Sides interval(const Sides& below, const Sides& above, Amount between_below_and_t, Amount between_t_and_above) {
     return {std::max(superset(below.left), subset(above.left, between_t_and_above)),
             std::max(superset(above.right), subset(below.right, between_below_and_t))};
+}
+
+// Group: for a group of neighbouring codes of one ordered axis and a threshold t anywhere inside it,
+//   v(t) >= opt(rows before the group) + opt(rows after the group).
+// Proof: both are subsets of the sides of t; Monotone.
+template <class Number>
+Number inside_group(Number lower_before, Number lower_after) {
+    return superset(lower_before) + superset(lower_after);
+}
+
+// Interval and Difference in gains. The gain of a tree of Q is g = D(Q) − 2 · (its cost), so that a bound on costs is
+// one on gains. For thresholds a < t < b of one ordered axis and the best gains of their sides,
+//   g(t) <= g_L(a) + g_R(b) + D(a..b)     and     g(t) <= g_L(a) + g_R(a) + 2 · D(a..t), likewise from b.
+// Proof: opt L(t) >= opt L(a) and opt R(t) >= opt R(b) (Monotone), and D(L(a)) + D(R(b)) = D(S) − D(a..b). For the
+// second, opt R(t) >= opt R(a) − D(a..t) (Difference).
+inline Amount gain_between(Amount gain_left_of_a, Amount gain_right_of_b, Amount between_a_and_b) {
+    return gain_left_of_a + gain_right_of_b + between_a_and_b;
+}
+inline Amount gain_near(Amount gain_of_a, Amount between_a_and_t) {
+    return gain_of_a + 2 * between_a_and_t;
+}
+
+// Side: a tree cheaper than the cap whose one side costs at least so much has another side cheaper than this.
+// Proof: v = left + right < cap. Conditions: none.
+inline Amount side_budget(Amount cap, Amount lower_of_other_side) {
+    return cap - lower_of_other_side;
+}
+
+// Guess: where no tree of S errs by less than the reference model, none costs less than its errors and one penalty.
+// Proof: a tree has a leaf. Conditions: the one stated, which nobody checks: what rests on it is "guessed".
+inline Amount guess(Amount errors_of_reference, Amount penalty) {
+    return errors_of_reference + penalty;
 }
 
 }  // namespace certree::bounds

@@ -195,7 +195,7 @@ bool Search::settle_by_leaf(const Subproblem& problem, Outcome& outcome) const {
         return true;
     }
     if (!instance_.reference.empty()) {
-        const Amount guess = set.reference + penalty;
+        const Amount guess = bounds::guess(set.reference, penalty);
         outcome.lower = std::max(outcome.lower, std::min(leaf, guess));
         outcome.relaxed = std::max(outcome.relaxed, std::min(leaf, guess));
         if (leaf <= guess) {
@@ -350,7 +350,7 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
     goal.budget = budget;
     goal.shallower = shallower;
     if (!instance_.reference.empty()) {
-        goal.guess = set.reference + settings_.penalty;
+        goal.guess = bounds::guess(set.reference, settings_.penalty);
     }
     // Below the root every number of leaves may be asked for: a test matters while it can beat the best of two.
     goal.entry = root != nullptr || outcome.value.size() == 1 ? outcome.value.size() - 1 : 1;
@@ -419,12 +419,13 @@ void Search::look_at(const Subproblem& problem, const Local& local, Frontier::Lo
         }
         return solve({side, depth - 1, budget});
     };
-    const Outcome a = solve_side(first, cap - second_lower + spare);
+    const Outcome a = solve_side(first, bounds::side_budget(cap, second_lower) + spare);
     first_lower = std::max(first_lower, a.relaxed);
-    if (std::max(a.lower, first_lower) + second_lower >= cap) {
+    const Amount budget = bounds::side_budget(cap, std::max(a.lower, first_lower));
+    if (second_lower >= budget) {
         return;
     }
-    const Outcome b = solve_side(second, cap - std::max(a.lower, first_lower) + spare);
+    const Outcome b = solve_side(second, budget + spare);
     second_lower = std::max(second_lower, b.relaxed);
     const LocalAxis& axis = local.axes[static_cast<std::size_t>(look.interval.axis)];
     const RootTest test{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + look.test)]};

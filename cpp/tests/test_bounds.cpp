@@ -71,7 +71,43 @@ struct Broken {
     int difference = 0;
     int similarity = 0;
     int interval = 0;
+    int group = 0;
+    int gain = 0;
+    int side = 0;
+    int guess = 0;
 };
+
+// Every cap around what the best tree under a test costs, and every bound of a side that is true.
+template <class SidesAt>
+void look_at_sides(const SidesAt& sides, int n_tests, Broken& broken) {
+    for (int test = 0; test < n_tests; ++test) {
+        const bounds::Sides here = sides(test);
+        if (std::max(here.left, here.right) >= unreachable) {
+            continue;
+        }
+        for (Amount cap = 0; cap <= here.left + here.right + 1; ++cap) {
+            for (Amount lower = 0; lower <= here.right; ++lower) {
+                const bool is_cheaper = here.left + here.right < cap;
+                broken.side += is_cheaper && here.left >= bounds::side_budget(cap, lower) ? 1 : 0;
+            }
+        }
+    }
+}
+
+// Groups of the codes from + 1 to `to`: tests inside one have the left side of `from` and the right side of `to`.
+template <class SidesAt>
+void look_at_groups(const SidesAt& sides, int n_tests, Broken& broken) {
+    for (int from = 0; from < n_tests; ++from) {
+        for (int to = from + 1; to < n_tests; ++to) {
+            const Amount before = sides(from).left;
+            const Amount after = sides(to).right;
+            for (int inside = from + 1; inside < to && std::max(before, after) < unreachable; ++inside) {
+                const bounds::Sides here = sides(inside);
+                broken.group += here.left + here.right < bounds::inside_group(before, after) ? 1 : 0;
+            }
+        }
+    }
+}
 
 Broken look(Random& random, const Case& drawn) {
     Broken broken;
@@ -86,6 +122,9 @@ Broken look(Random& random, const Case& drawn) {
         const Rows set = draw_rows(random, all, 0.8);
         const Rows part = draw_rows(random, set, 0.7);
         const Rows other = draw_rows(random, all, 0.7);
+        const Amount errors = whole(enumerator.optimum(set, drawn.depth, 0.0, drawn.leaves));
+        broken.guess +=
+            errors < unreachable && opt(set) < bounds::guess(errors, static_cast<Amount>(drawn.penalty)) ? 1 : 0;
         broken.monotone += opt(set) < bounds::superset(opt(part)) ? 1 : 0;
         // `unreachable` less something is no bound that anyone could use; an infinite optimum stays infinite.
         if (opt(set) < unreachable) {
@@ -111,6 +150,7 @@ Broken look(Random& random, const Case& drawn) {
             found.right = opt(minus(all, left));
             return found;
         };
+        const int last = table.sizes[static_cast<std::size_t>(axis)] - 1;
         const auto between = [&](int low, int high) {
             Rows rows;
             for (const int row : all) {
@@ -120,6 +160,8 @@ Broken look(Random& random, const Case& drawn) {
             }
             return worst(rows);
         };
+        look_at_sides(sides, table.n_tests(axis), broken);
+        look_at_groups(sides, table.n_tests(axis), broken);
         for (int t1 = 0; t1 < table.n_tests(axis); ++t1) {
             for (int t = t1 + 1; t < table.n_tests(axis); ++t) {
                 for (int t2 = t + 1; t2 < table.n_tests(axis); ++t2) {
@@ -131,6 +173,21 @@ Broken look(Random& random, const Case& drawn) {
                     }
                     const bounds::Sides bound = bounds::interval(below, above, between(t1, t), between(t, t2));
                     broken.interval += here.left < bound.left || here.right < bound.right ? 1 : 0;
+                    // Gains: all that rows may cost, less twice what they do.
+                    const auto gain_left = [&](const bounds::Sides& at, int test) {
+                        return between(-1, test) - 2 * at.left;
+                    };
+                    const auto gain_right = [&](const bounds::Sides& at, int test) {
+                        return between(test, last) - 2 * at.right;
+                    };
+                    const auto gain = [&](const bounds::Sides& at, int test) {
+                        return gain_left(at, test) + gain_right(at, test);
+                    };
+                    const Amount most =
+                        std::min({bounds::gain_between(gain_left(below, t1), gain_right(above, t2), between(t1, t2)),
+                                  bounds::gain_near(gain(below, t1), between(t1, t)),
+                                  bounds::gain_near(gain(above, t2), between(t, t2))});
+                    broken.gain += here.left < unreachable && here.right < unreachable && gain(here, t) > most ? 1 : 0;
                 }
             }
         }
@@ -166,10 +223,15 @@ TEST(bounds_hold_where_only_depth_and_leaves_are_limited) {
         CHECK(broken.difference == 0);
         CHECK(broken.similarity == 0);
         CHECK(broken.interval == 0);
+        CHECK(broken.group == 0);
+        CHECK(broken.gain == 0);
+        CHECK(broken.side == 0);
+        CHECK(broken.guess == 0);
     }
 }
 
-// Difference survives: a leaf that keeps the minimum on a subset keeps it on the whole. The other three do not.
+// Difference survives: a leaf that keeps the minimum on a subset keeps it on the whole. What rests on Monotone does
+// not.
 TEST(bounds_need_their_condition_on_leaf_minima) {
     Random random(2);
     Broken total;
@@ -178,6 +240,10 @@ TEST(bounds_need_their_condition_on_leaf_minima) {
         describe(drawn.text);
         const Broken broken = look(random, drawn);
         CHECK(broken.difference == 0);
+        CHECK(broken.side == 0);
+        CHECK(broken.guess == 0);
+        total.group += broken.group;
+        total.gain += broken.gain;
         total.monotone += broken.monotone;
         total.similarity += broken.similarity;
         total.interval += broken.interval;
@@ -185,6 +251,8 @@ TEST(bounds_need_their_condition_on_leaf_minima) {
     CHECK(total.monotone > 0);
     CHECK(total.similarity > 0);
     CHECK(total.interval > 0);
+    CHECK(total.group > 0);
+    CHECK(total.gain > 0);
 }
 
 TEST(bounds_monotone_is_broken_by_a_leaf_minimum) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bounds.hpp"
+
 namespace certree {
 
 namespace {
@@ -13,6 +15,11 @@ std::int32_t smallest(const std::vector<std::int32_t>& sums) {
 void subtract(const std::vector<std::int32_t>& all, const std::vector<std::int32_t>& part,
               std::vector<std::int32_t>& rest) {
     std::transform(all.begin(), all.end(), part.begin(), rest.begin(), std::minus<>());
+}
+
+// What a cut inside group g costs at least, by the least costs before and after the end of every group.
+std::int32_t least_inside(const std::int32_t* least, std::int32_t g) {
+    return bounds::inside_group(g > 0 ? least[4 * (g - 1)] : 0, least[4 * g + 1]);
 }
 
 // The least before[i] + after[j] of two labels i ≠ j: with one label for both, a stump is a leaf. Pre: two labels at
@@ -132,7 +139,7 @@ std::vector<std::int32_t> SideStumps::axes_below(int side, std::int32_t cost) co
         bool is_below = false;
         for (std::int32_t g = 0; g < n && !is_below; ++g) {
             const bool is_cut = g < (axis.is_categorical ? axis.n_tests : n - 1);
-            const std::int32_t inside = (g > 0 ? least[4 * (g - 1)] : 0) + least[4 * g + 1];
+            const std::int32_t inside = least_inside(least, g);
             is_below = (is_cut && least[4 * g] + least[4 * g + 1] < cost) || (!tables_.is_whole(c) && inside < cost);
         }
         if (is_below) {
@@ -254,7 +261,7 @@ void SideStumps::look_inside(std::size_t axis, int side, std::int32_t enough, co
             }
             return bound >= std::min({enough, best.stump, best.leaf});
         };
-        if (first == last || is_enough((g > 0 ? least[4 * (g - 1)] : 0) + least[4 * g + 1])) {
+        if (first == last || is_enough(least_inside(least, g))) {
             continue;
         }
         for (; summed < g; ++summed) {

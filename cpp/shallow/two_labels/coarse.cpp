@@ -4,13 +4,13 @@
 // coarser on the rare label). A table of groups for every pair of axes gives
 //   - the exact cost of root and child thresholds that lie between groups: a tree, hence an upper bound U;
 //   - for a root threshold anywhere inside group g, a lower bound: rows of g are on neither side, and for a child
-//     threshold inside group h rows of h are in neither leaf. Proof: the rows that remain are a subset on each side,
-//     and the cost of a subset is no larger (Monotone).
+//     threshold inside group h rows of h are in neither leaf (bounds::inside_group).
 // Root tests whose lower bound exceeds U cannot be optimal. Rounded amounts widen the comparison by their slack.
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "bounds.hpp"
 #include "shallow/cost_model.hpp"
 #include "shallow/groups.hpp"
 #include "shallow/two_labels/gains.hpp"
@@ -53,7 +53,7 @@ public:
 private:
     void look_at(std::size_t root, std::size_t child, const std::vector<std::int32_t>& positive,
                  const std::vector<std::int32_t>& negative);
-    Amount value(std::int32_t leaf_l, std::int32_t stump_l, std::int32_t leaf_r, std::int32_t stump_r) const;
+    Amount cost_of(std::int32_t leaf, std::int32_t stump) const;
 
     const Prepared& prepared_;
     std::vector<Groups> groups_;
@@ -147,13 +147,11 @@ void CoarseTables::look_at(std::size_t root, std::size_t child, const std::vecto
     }
 }
 
-// The best of leaf or stump on either side, at the scale of λ.
-Amount CoarseTables::value(std::int32_t leaf_l, std::int32_t stump_l, std::int32_t leaf_r, std::int32_t stump_r) const {
+// The best of leaf or stump on one side, at the scale of λ.
+Amount CoarseTables::cost_of(std::int32_t leaf, std::int32_t stump) const {
     const int shift = prepared_.amounts.shift;
     const Amount penalty = prepared_.penalty;
-    const Amount left = std::min((Amount{leaf_l} << shift) + penalty, (Amount{stump_l} << shift) + 2 * penalty);
-    const Amount right = std::min((Amount{leaf_r} << shift) + penalty, (Amount{stump_r} << shift) + 2 * penalty);
-    return left + right;
+    return std::min((Amount{leaf} << shift) + penalty, (Amount{stump} << shift) + 2 * penalty);
 }
 
 std::vector<std::vector<Run>> CoarseTables::promising() const {
@@ -171,9 +169,10 @@ std::vector<std::vector<Run>> CoarseTables::promising() const {
         for (std::size_t g = 0; g + 1 < sums.positive.size(); ++g) {
             const CoarseStumps& from = stumps_[a][g];
             const CoarseStumps& to = stumps_[a][g + 1];
-            lower[a].push_back(value(left(g), from.left_bound, right(g + 1), to.right_bound));
+            lower[a].push_back(
+                bounds::inside_group(cost_of(left(g), from.left_bound), cost_of(right(g + 1), to.right_bound)));
             if (g > 0) {
-                upper = std::min(upper, value(left(g), from.left_exact, right(g), from.right_exact));
+                upper = std::min(upper, cost_of(left(g), from.left_exact) + cost_of(right(g), from.right_exact));
             }
         }
     }

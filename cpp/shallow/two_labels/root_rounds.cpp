@@ -2,14 +2,12 @@
 //
 // A look at a batch passes over the rows once for each other axis, in the order of that axis's codes, and sums every
 // root test's left side in a lane of its own: the extremes of both sides' sums are their best stumps. Gains of sides
-// looked at bound those between (Interval, in gains). Let a < t < b be tests of one axis, g_L and g_R the best gains of
-// the sides of a test, and D(a..b) the amounts of the rows between. A side's cost is (its D − its gain) / 2, so
-//     Monotone, cost L(t) >= cost L(a), cost R(t) >= cost R(b):     g(t) <= g_L(a) + g_R(b) + D(a..b);
-//     Difference, cost R(t) >= cost R(a) − D(a..t) for R(b):        g(t) <= g_L(a) + g_R(a) + 2 D(a..t).
-// Below the first test stand the empty set, which costs λ, and the whole one. Rounded amounts are costs in their own
-// right, so both hold for them; their slack is added where a bound is compared with what is wanted.
+// looked at bound those between (bounds::gain_between, bounds::gain_near). Below the first test stand the empty set,
+// which costs λ, and the whole one. Rounded amounts are costs in their own right, so both hold for them; their slack is
+// added where a bound is compared with what is wanted.
 #include <limits>
 
+#include "bounds.hpp"
 #include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
 
@@ -149,7 +147,7 @@ void RootRounds::find_open(Root& root) {
     for (std::size_t k = 0; k + 1 < root.known.size(); ++k) {
         const Known& a = root.known[k];
         const Known& b = root.known[k + 1];
-        Open open{{a.test + 1, b.test}, a.left + b.right + between(root, a.test, b.test) + slack};
+        Open open{{a.test + 1, b.test}, bounds::gain_between(a.left, b.right, between(root, a.test, b.test)) + slack};
         const auto pass = [&](Amount bound) {
             if (bound > wanted_.more_than) {
                 return false;
@@ -161,7 +159,7 @@ void RootRounds::find_open(Root& root) {
             continue;
         }
         const auto is_near = [&](const Known& end, Amount distance) {
-            return pass(end.left + end.right + 2 * distance + slack);
+            return pass(bounds::gain_near(end.left + end.right, distance) + slack);
         };
         while (open.tests.from < open.tests.to && is_near(a, between(root, a.test, open.tests.from))) {
             ++open.tests.from;
