@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from certree import certify, datasets, policy, study, weights
     from certree.certificate import Certificate
     from certree.estimators import SparseTreeClassifier
-    from certree.export import export_dot, export_json, export_latex, export_text, load, to_sklearn
+    from certree.export import export_dot, export_json, export_latex, export_sql, export_text, load, to_sklearn
     from certree.guesses import guess_depth, guess_thresholds
     from certree.path import regularization_path
     from certree.plot import plot_budget_curve, plot_path, plot_tree
@@ -40,6 +40,7 @@ __all__ = [
     "export_dot",
     "export_json",
     "export_latex",
+    "export_sql",
     "export_text",
     "guess_depth",
     "guess_thresholds",
@@ -58,7 +59,7 @@ __all__ = [
 _ROOMS = {
     "certificate": ("Certificate",),
     "estimators": ("SparseTreeClassifier",),
-    "export": ("export_dot", "export_json", "export_latex", "export_text", "load", "to_sklearn"),
+    "export": ("export_dot", "export_json", "export_latex", "export_sql", "export_text", "load", "to_sklearn"),
     "guesses": ("guess_depth", "guess_thresholds"),
     "path": ("regularization_path",),
     "plot": ("plot_budget_curve", "plot_path", "plot_tree"),
