@@ -35,6 +35,7 @@ ROOMS = (
     "path",
     "estimators",
     "policy",
+    "selection",
     "prove",
     "export",
     "report",

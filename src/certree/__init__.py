@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from certree.policy import PolicyTree
     from certree.problem import Problem
     from certree.reading import ColumnReading, ReadingWarning
+    from certree.selection import SparseTreeCV, evaluate
     from certree.solution import Solution
     from certree.solver import Limits, solve
     from certree.tree import Tree
@@ -32,11 +33,13 @@ __all__ = [
     "Problem",
     "ReadingWarning",
     "Solution",
+    "SparseTreeCV",
     "SparseTreeClassifier",
     "Tree",
     "__version__",
     "certify",
     "datasets",
+    "evaluate",
     "export_dot",
     "export_json",
     "export_latex",
@@ -66,6 +69,7 @@ _ROOMS = {
     "policy": ("PolicyTree",),
     "problem": ("Problem",),
     "reading": ("ColumnReading", "ReadingWarning"),
+    "selection": ("SparseTreeCV", "evaluate"),
     "solution": ("Solution",),
     "solver": ("Limits", "solve"),
     "tree": ("Tree",),

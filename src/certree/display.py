@@ -17,7 +17,9 @@ from certree.tree.words import describe_tree, leaf_colour, write_lines
 def show_text(model: Any) -> str:
     """A fitted estimator for a terminal."""
     certificate = model.certificate_
-    parts = [repr(model), describe_tree(model.tree_), certificate.summary(model.tree_.labels)]
+    parts = [repr(model), describe_tree(model.tree_)]
+    parts += [model.choice_] if hasattr(model, "choice_") else []
+    parts.append(certificate.summary(model.tree_.labels))
     readings = getattr(model, "columns_", ())  # a pickle of 0.1.0 has none
     if readings:
         parts.append("\n".join(["columns read as", *(f"  {line}" for line in describe_readings(readings))]))
@@ -29,8 +31,9 @@ def show_html(model: Any) -> str:
     readings = getattr(model, "columns_", ())
     columns = "\n".join(describe_readings(readings)) if readings else ""
     details = f"<details><summary>Columns read as</summary>{_pre(escape(columns))}</details>" if columns else ""
+    choice = show_lines(model.choice_) if hasattr(model, "choice_") else ""
     return (
-        f'<div class="certree-model"><p><code>{escape(repr(model))}</code></p>{show_tree(model.tree_)}'
+        f'<div class="certree-model"><p><code>{escape(repr(model))}</code></p>{show_tree(model.tree_)}{choice}'
         f"{model.certificate_.to_html(model.tree_.labels)}{details}</div>"
     )
 

@@ -18,7 +18,8 @@ VERSION = 1
 
 
 def write_document(model: Any, *, indent: int | None = 1) -> str:
-    """The JSON text of a fitted estimator."""
+    """The JSON text of a fitted estimator; of one that chose its settings, that of the model it chose."""
+    model = getattr(model, "best_estimator_", model)
     document = {
         "format": FORMAT,
         "version": VERSION,

@@ -4,7 +4,7 @@ This room promises that boxes never overlap, whatever their words, that no word 
 as large as its words need (or fits the axes it is given), and that names of any characters are drawn as they are.
 """
 
-from certree.plot.curves import plot_budget_curve, plot_path
+from certree.plot.curves import plot_budget_curve, plot_choice, plot_path
 from certree.plot.trees import plot_tree
 
-__all__ = ["plot_budget_curve", "plot_path", "plot_tree"]
+__all__ = ["plot_budget_curve", "plot_choice", "plot_path", "plot_tree"]

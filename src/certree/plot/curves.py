@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from certree.plot.canvas import import_pyplot
@@ -60,6 +61,30 @@ def plot_path(path: Any, *, ax: Axes | None = None) -> Axes:
     ax.plot(
         leaves, losses, "o-" if is_exact else "o--", color=PALETTE[0], linewidth=1.5, markersize=4,
         label="no tree is below" if is_exact else "a search ended early",
+    )  # fmt: skip
+    ax.set(xlabel="leaves", ylabel="loss")
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="upper right", fontsize="small")
+    return ax
+
+
+def plot_choice(results: Mapping[str, Any], chosen: int, *, ax: Axes | None = None) -> Axes:
+    """Draw the losses of a choice among trees: on the rows of the fit, and held out with one standard error."""
+    ax = _make_axes("plot", ax)
+    from matplotlib.ticker import MaxNLocator
+
+    leaves = results["leaves"]
+    ax.plot(
+        leaves, results["loss"], "o-", color=PALETTE[7], linewidth=1.2, markersize=3, label="on the rows of the fit"
+    )
+    ax.errorbar(
+        leaves, results["held_out_loss"], results["standard_error"],
+        fmt="o-", color=PALETTE[0], linewidth=1.5, markersize=4, capsize=2, label="held out, ± one standard error",
+    )  # fmt: skip
+    ax.plot(
+        leaves[chosen], results["held_out_loss"][chosen],
+        "o", color=PALETTE[1], markersize=9, fillstyle="none", markeredgewidth=2, label="chosen",
     )  # fmt: skip
     ax.set(xlabel="leaves", ylabel="loss")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
