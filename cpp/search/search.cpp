@@ -7,8 +7,6 @@
 #include <optional>
 
 #include "bounds.hpp"
-#include "search/greedy.hpp"
-#include "shallow/cost_model.hpp"
 #include "workers.hpp"
 
 namespace certree {
@@ -31,26 +29,10 @@ std::size_t cache_bytes(std::size_t spare, const Control& control) {
     return control.is_off(no_cache) ? 0 : std::min(default_cache_bytes, spare / 2);
 }
 
-// Row sets on the way down and the closed forms' own rows: what a search cannot do without.
-std::size_t least_bytes(const Instance& instance) {
-    return 2 * instance.bytes();
-}
-
 // A tree of m leaves is no deeper than m − 1, whatever is lifted later.
 Settings with_depth_of_leaves(Settings settings) {
     if (settings.max_leaves > 0 && (settings.max_depth < 0 || settings.max_depth >= settings.max_leaves)) {
         settings.max_depth = settings.max_leaves - 1;
-    }
-    return settings;
-}
-
-// Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
-Settings without_leaf_limits(Settings settings, std::int32_t n_labels) {
-    settings.max_leaves = 0;
-    if (n_labels == 2) {
-        settings.min_samples_leaf = 1;
-        settings.min_weight_leaf = 0;
-        settings.min_samples_arm = 0;
     }
     return settings;
 }
@@ -75,6 +57,7 @@ Search::Search(const Instance& instance, const Settings& settings, const Limits&
                       !control.is_off(no_relaxation)),
       is_bounded_(!settings.has_leaf_minimum()) {}
 
+// Entries of an outcome at this depth.
 std::size_t Search::width_at(int depth) const {
     if (settings_.max_leaves == 0) {
         return 1;
@@ -83,6 +66,7 @@ std::size_t Search::width_at(int depth) const {
     return std::min(most, static_cast<std::size_t>(settings_.max_leaves));
 }
 
+// Whether a closed form of two labels is the fastest way, as far as can be told beforehand.
 bool Search::is_fast(int depth, const Local& local) const {
     return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && !control_.is_off(no_cost_model) &&
                           two_labels_.triples_pay(local, given_up_.load(std::memory_order_relaxed) <= 0));
@@ -109,8 +93,8 @@ void Search::hear(Claim by, const Subproblem& problem, Outcome& outcome) const {
 // And an answer when it is given, by whatever gave it.
 void Search::hear_answer(Claim by, const Subproblem& problem, const Outcome& outcome) const {
     if (witness_ != nullptr && !control_.should_stop()) {
-        const bool is_root = problem.root != nullptr;
-        witness_->hear_answer(by, problem.set.key, problem.depth, problem.budget, outcome, is_root);
+        const bool is_last_asked = problem.root != nullptr;
+        witness_->hear_answer(by, problem.set.key, problem.depth, problem.budget, outcome, is_last_asked);
     }
 }
 
@@ -119,6 +103,7 @@ int Search::n_threads_at(const Subproblem& problem) const {
     return problem.root != nullptr ? std::max(1, limits_.n_threads) : 1;
 }
 
+// Pre: the entry holds a tree, or a closed form found its root test.
 NodePtr Search::tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const {
     if (outcome.tree[entry]) {
         return outcome.tree[entry];
@@ -139,9 +124,7 @@ Outcome Search::solve(const Subproblem& problem) {
         return outcome;
     }
     const Local local(instance_, problem.set);
-    if (local.n_tests == 0) {
-        outcome.lower = outcome.value[0];
-        hear(Claim::leaf, problem, outcome);
+    if (settle_alike(problem, local, outcome)) {
         return outcome;
     }
     const bool is_solved = solve_two_labels(problem, local, outcome) || settle_relaxed(problem, local, outcome) ||
@@ -205,6 +188,17 @@ bool Search::settle_by_leaf(const Subproblem& problem, Outcome& outcome) const {
     return outcome.lower >= budget || control_.should_stop();
 }
 
+// Pre: every entry holds the set's leaf. True: no test tells the rows apart, and the leaf is the answer.
+bool Search::settle_alike(const Subproblem& problem, const Local& local, Outcome& outcome) const {
+    if (local.n_tests > 0) {
+        return false;
+    }
+    outcome.lower = outcome.value[0];
+    hear(Claim::leaf, problem, outcome);
+    return true;
+}
+
+// Closed forms of less are found again as fast.
 bool Search::is_remembered(const Subproblem& problem) const {
     return problem.depth >= 3 && !control_.is_off(no_cache);
 }
@@ -339,11 +333,10 @@ Amount Search::deepen(const Subproblem& problem, Outcome& outcome) {
     return shallower;
 }
 
-// Looks at root tests until none can beat what is known; false where patience ended first. Work is shared between
-// threads at the root only.
-bool Search::expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome) {
+// What the root tests of a subproblem are looked at for.
+Frontier::Goal Search::goal_of(const Subproblem& problem, const Local& local, Amount shallower,
+                               const Outcome& outcome) {
     const auto& [set, depth, budget, root] = problem;
-    statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
     Frontier::Goal goal;
     goal.depth = depth;
     goal.penalty = settings_.penalty;
@@ -365,7 +358,16 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
                                             : witness_->hear(Claim::frontier, set.key, instance_.n_rows, lower));
         };
     }
-    Frontier frontier(instance_, control_, witness_, set, local, goal, outcome);
+    return goal;
+}
+
+// Looks at root tests until none can beat what is known, or patience ends, or it is time to stop. Pre: every entry
+// holds the set's leaf or better; `shallower` is of `deepen`. Post: the bounds hold. True: as of `solve`; false:
+// patience ended first.
+bool Search::expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome) {
+    statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
+    const Frontier::Goal goal = goal_of(problem, local, shallower, outcome);
+    Frontier frontier(instance_, control_, witness_, problem.set, local, goal, outcome);
     share_work(n_threads_at(problem), [&](int) {
         try {
             while (std::optional<Frontier::Look> look = frontier.next()) {
@@ -378,6 +380,21 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
         }
     });
     statistics_.similar += frontier.n_similar();
+    if (goal.patience < std::numeric_limits<double>::infinity()) {
+        given_up_.fetch_add(frontier.has_given_up() ? 1 : -1, std::memory_order_relaxed);
+    }
+    read_off(frontier, goal, outcome);
+    hear(Claim::expansion, problem, outcome);
+    if (frontier.has_given_up()) {
+        return false;
+    }
+    hear_answer(Claim::expansion, problem, outcome);
+    return true;
+}
+
+// The bounds of all trees with a split, by the root tests that were looked at and those that need no look.
+void Search::read_off(const Frontier& frontier, const Frontier::Goal& goal, Outcome& outcome) const {
+    const Amount budget = goal.budget;
     const Amount value = outcome.best();
     Amount lower = value <= goal.guess ? value : std::min(budget, value);
     if (frontier.was_stopped() || frontier.has_given_up()) {
@@ -390,15 +407,6 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
         // Tests that were not looked at have relaxed bounds no less than the value.
         outcome.relaxed = std::max(outcome.relaxed, std::min({budget, value, frontier.relaxed()}));
     }
-    hear(Claim::expansion, problem, outcome);
-    if (goal.patience < std::numeric_limits<double>::infinity()) {
-        given_up_.fetch_add(frontier.has_given_up() ? 1 : -1, std::memory_order_relaxed);
-    }
-    if (frontier.has_given_up()) {
-        return false;
-    }
-    hear_answer(Claim::expansion, problem, outcome);
-    return true;
 }
 
 // Solves both sides of a test, the larger first, as far as they may be part of a tree below the cap. Post: the bounds
@@ -459,174 +467,6 @@ void Search::combine(const Subproblem& problem, const RootTest& test, const Solv
             }
         }
     }
-}
-
-bool Search::offer(const NodePtr& tree) {
-    const Judged judged = judge(instance_, tree);
-    const Amount value = judged.cost + times(judged.leaves, settings_.penalty);
-    const std::lock_guard lock(best_mutex_);
-    if (value >= best_value_) {
-        return false;
-    }
-    best_value_ = value;
-    best_tree_ = tree;
-    upper_now_.store(value, std::memory_order_relaxed);
-    return true;
-}
-
-void Search::raise_lower(Amount value) {
-    Amount now = lower_now_.load(std::memory_order_relaxed);
-    const Amount most = upper_now_.load(std::memory_order_relaxed);
-    value = std::min(value, most);
-    while (value > now && !lower_now_.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
-    }
-}
-
-// Trees to begin with. The first one splits where the sides are purest, as CART does, and is cut back at λ. The next
-// ones look ahead: every test is the root test of the best tree of depth two (or three, where that takes milliseconds)
-// below it; `depth` is what they may have, 0 for none of them. They take at most half of the time there is, but for the
-// look that is under way.
-void Search::plant(const RowSet& root, int depth) {
-    const Control half(Control::Half{control_});
-    const auto purest = [&](const RowSet& rows, int) { return stumps_.purest(rows); };
-    offer(grow_tree(instance_, settings_, stumps_, control_, root, purest));
-    const bool is_three_quick =
-        is_two_labels_ && instance_.n_tests <= forecast::few_tests && !control_.is_off(no_triples);
-    // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
-    for (int ahead = 2; ahead <= (is_three_quick ? 3 : 2) && ahead + 2 <= depth; ++ahead) {
-        offer(grow_tree(instance_, settings_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
-            if (half.should_stop()) {
-                return purest(rows, depth_left);
-            }
-            const Outcome best = solve({rows, std::min(depth_left, ahead), unreachable});
-            const NodePtr& tree = best.tree.back();
-            const RootTest test =
-                tree ? RootTest{tree->axis, tree->code} : RootTest{best.closed.axis, best.closed.code};
-            // Where nothing pays so near, something may further down.
-            return test.axis >= 0 ? test : purest(rows, depth_left);
-        }));
-    }
-}
-
-// Without limits on leaves the problem is the faster one: its optimum is a bound, and where it keeps the limits anyway
-// it is the answer. A limit of m leaves is then approached by raising their price to λ' >= λ (the bound `priced`);
-// where an optimum at λ' has exactly m leaves, bound and tree meet and it is the answer. Prices are tried at the slope
-// between the best trees known above and below m leaves until nothing new appears. The first tree below is a greedy
-// one, which need not be on the hull: slopes are at least λ (the tree above is better at λ) but may be as large as the
-// total. Returns the best bound.
-Amount Search::relax_limits(const RowSet& root) {
-    const Amount most_leaves = settings_.max_leaves > 0 ? settings_.max_leaves : instance_.n_rows;
-    Settings priced = without_leaf_limits(settings_, instance_.n_labels);
-    const Control half(Control::Half{control_});
-    Judged few = judge(instance_, best_tree_);
-    Judged many;
-    Amount lower = 0;
-    while (true) {
-        const bool is_first = many.leaves == 0;
-        if (!is_first) {
-            priced.penalty = (few.cost - many.cost) / (many.leaves - few.leaves);
-        }
-        // The witness keeps the lifted limits too, and costs what it costs at this price.
-        std::optional<Witness> witness;
-        Limits limits = limits_;
-        if (witness_ != nullptr) {
-            witness.emplace(instance_, priced.penalty, witness_->tree());
-            witness->lie = witness_->lie;
-            limits.witness = &*witness;
-        }
-        Search search(instance_, priced, limits, half);
-        const Result answer = search.run();
-        statistics_.subproblems += search.statistics_.subproblems;
-        lower = std::max(lower, bounds::priced(answer.lower, priced.penalty - settings_.penalty, most_leaves));
-        if (keeps_limits(instance_, settings_, answer.tree, root)) {
-            offer(answer.tree);
-        }
-        // Of the answer it is in range: a lone leaf costs no less. Of the others it may not be, and saturates.
-        const auto value_of = [&](const auto& tree) { return tree.cost + times(tree.leaves, priced.penalty); };
-        const bool is_new = is_first || value_of(answer) < std::min(value_of(few), value_of(many));
-        if (answer.status != Status::optimal || lower >= best_value_ || !is_new || answer.leaves == most_leaves ||
-            (is_first && answer.leaves < most_leaves)) {
-            return lower;
-        }
-        Judged& end = answer.leaves > most_leaves ? many : few;
-        end.cost = answer.cost;
-        end.leaves = answer.leaves;
-    }
-}
-
-Result Search::run() {
-    const RowSet root = all_rows(instance_);
-    const Amount penalty = settings_.penalty;
-    offer(make_leaf(instance_.best_label_of_all));
-    Result result;
-    const int deepest = std::max(0, instance_.n_rows - 1);
-    int most_depth = settings_.max_depth < 0 ? deepest : std::min(settings_.max_depth, deepest);
-    if (instance_.n_tests == 0 || instance_.n_labels < 2) {
-        most_depth = 0;
-    }
-    Amount known_lower = std::min(best_value_, bounds::split(penalty));
-    bool is_done = most_depth == 0;
-    const auto heard = [&](Claim by, Amount lower) {
-        return witness_ == nullptr ? lower : witness_->hear(by, root.key, most_depth, lower);
-    };
-
-    const bool has_memory = spare_bytes_ >= least_bytes(instance_);
-    // One closed form answers it all. It ends long before a limit could stop it (by a forecast a hundred times over,
-    // for forecasts err), or there is none; else a tree comes first.
-    const bool is_shallow =
-        most_depth <= 2 || (most_depth == 3 && is_two_labels_ && instance_.n_tests <= forecast::few_tests);
-    const bool is_quick =
-        is_shallow && forecast::closed_steps(instance_.n_rows, static_cast<double>(instance_.axes.size()),
-                                             static_cast<double>(instance_.n_tests), most_depth) <=
-                          forecast::few_steps * std::max(1.0, control_.seconds_left());
-    if (!is_done && has_memory && !is_quick && !control_.is_off(no_greedy)) {
-        plant(root, is_shallow ? 0 : most_depth);
-        is_done = known_lower >= best_value_;
-    }
-    if (!is_done && has_memory && has_relaxation_) {
-        known_lower = std::max(known_lower, relax_limits(root));
-        known_lower = heard(Claim::price, known_lower);
-        raise_lower(known_lower);
-        is_done = known_lower >= best_value_;
-    }
-    // Shallower depths give the deeper ones a tree to beat; a closed form that is quick needs none.
-    int first_depth = 1;
-    if (control_.is_off(no_deepening) && settings_.max_depth >= 0) {
-        first_depth = most_depth;
-    } else if (is_two_labels_ && instance_.n_tests <= forecast::few_tests) {
-        first_depth = std::min(most_depth, control_.is_off(no_triples) ? 2 : 3);
-    }
-    for (int depth = first_depth; has_memory && !is_done && depth <= most_depth && !control_.should_stop(); ++depth) {
-        statistics_.depth_reached = depth;
-        const Root at_root{depth == most_depth ? unreachable : bounds::deeper_than(depth, penalty)};
-        const Outcome outcome = solve({root, depth, best_value_, &at_root});
-        if (outcome.best() < best_value_) {
-            offer(tree_of(root, outcome, outcome.value.size() - 1));
-        }
-        const bool was_stopped = control_.should_stop();
-        const Amount within = was_stopped ? std::min(outcome.lower, best_value_) : best_value_;
-        known_lower = heard(Claim::deeper, std::max(known_lower, std::min(within, at_root.beyond)));
-        raise_lower(known_lower);
-        is_done = known_lower >= best_value_;
-    }
-    result.tree = simplify(instance_, best_tree_, root);
-    const Judged judged = judge(instance_, result.tree);
-    result.cost = judged.cost;
-    result.leaves = judged.leaves;
-    const Amount value = judged.cost + times(judged.leaves, penalty);
-    result.lower = std::min(value, is_done || known_lower >= value ? value : known_lower);
-    result.lower = heard(Claim::result, result.lower);
-    if (!is_done && known_lower < value) {
-        result.status = !has_memory          ? Status::memory_limit
-                        : control_.is_late() ? Status::time_limit
-                                             : Status::interrupted;
-    }
-    if (!instance_.reference.empty()) {
-        result.status = result.status == Status::optimal ? Status::guessed : result.status;
-    }
-    statistics_.cache_entries = cache_.size();
-    statistics_.cache_forgotten = cache_.n_forgotten();
-    return result;
 }
 
 }  // namespace certree

@@ -73,11 +73,12 @@ private:
         const Outcome& outcome;
     };
 
-    // A subproblem is solved by the first of these steps that can.
+    // A subproblem is solved by the first of these steps that can (search.cpp).
     Outcome solve(const Subproblem& problem);
     Outcome solve_shallower(const Subproblem& problem, int depth);
     bool settle_by_leaf(const Subproblem& problem, Outcome& outcome) const;
     bool recall(const Subproblem& problem, Outcome& outcome);
+    bool settle_alike(const Subproblem& problem, const Local& local, Outcome& outcome) const;
     bool solve_two_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
     bool settle_relaxed(const Subproblem& problem, const Local& local, Outcome& outcome) const;
     bool solve_any_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
@@ -86,9 +87,11 @@ private:
     void solve_closed(const Subproblem& problem, const Local& local, Outcome& outcome);
     void remember(const Subproblem& problem, const Outcome& outcome);
 
+    Frontier::Goal goal_of(const Subproblem& problem, const Local& local, Amount shallower, const Outcome& outcome);
     void look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier);
     void combine(const Subproblem& problem, const RootTest& test, const Solved& left, const Solved& right,
                  Frontier& frontier);
+    void read_off(const Frontier& frontier, const Frontier::Goal& goal, Outcome& outcome) const;
     void hear(Claim by, const Subproblem& problem, Outcome& outcome) const;
     void hear_answer(Claim by, const Subproblem& problem, const Outcome& outcome) const;
     bool is_remembered(const Subproblem& problem) const;
@@ -97,8 +100,16 @@ private:
     bool is_fast(int depth, const Local& local) const;
     double patience(int depth, const Local& local) const;
     std::size_t width_at(int depth) const;
-    void plant(const RowSet& root, int depth);
+
+    // A whole search goes through these (run.cpp).
+    int deepest() const;
+    bool is_shallow(int most_depth) const;
+    bool is_quick(int most_depth) const;
+    void plant(const RowSet& root, int most_depth);
     Amount relax_limits(const RowSet& root);
+    int first_depth(int most_depth) const;
+    Amount solve_depth(const RowSet& root, int depth, int most_depth);
+    Result conclude(const RowSet& root, int most_depth, Amount lower, bool has_memory) const;
     bool offer(const NodePtr& tree);
     void raise_lower(Amount value);
 

@@ -92,13 +92,13 @@ Amount Witness::hear(Claim by, const SetKey& key, int depth, Amount lower) const
 }
 
 void Witness::hear_answer(Claim by, const SetKey& key, int depth, Amount budget, const Outcome& answer,
-                          bool is_root) const {
+                          bool is_last_asked) const {
     const Part* part = find(key, depth);
     if (part == nullptr || part->value >= budget) {
         return;
     }
     const std::size_t width = answer.value.size();
-    const Amount value = answer.value[is_root ? width - 1 : std::min(part->leaves, width) - 1];
+    const Amount value = answer.value[is_last_asked ? width - 1 : std::min(part->leaves, width) - 1];
     if (value > part->value) {
         complain(by, value, part->value);
     }

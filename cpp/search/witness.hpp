@@ -72,8 +72,10 @@ public:
     // A claim that no tree of the subproblem costs less. Returns the bound, made false where a test asked for it.
     Amount hear(Claim by, const SetKey& key, int depth, Amount lower) const;
 
-    // A claim that the subproblem is solved for trees cheaper than the budget; `is_root`: only its last entry counts.
-    void hear_answer(Claim by, const SetKey& key, int depth, Amount budget, const Outcome& answer, bool is_root) const;
+    // A claim that the subproblem is solved for trees cheaper than the budget; `is_last_asked`: of its entries only the
+    // last one counts.
+    void hear_answer(Claim by, const SetKey& key, int depth, Amount budget, const Outcome& answer,
+                     bool is_last_asked) const;
 
     // A claim that no tree with this side is cheaper than the cap where the side costs `budget` or more. `whole`: the
     // row set with `depth` left that the side is of.
