@@ -1,10 +1,10 @@
 // Every lower bound of the search, as a pure function under its inequality, its proof and its conditions.
 //
-// Notation: opt(S) is the least cost (with λ a leaf) of a tree of the depth at hand on the row set S; costs are >= 0;
+// Notation: opt(S) is the least cost (with λ per leaf) of a tree of the depth at hand on the row set S; costs are >= 0;
 // D(A) is the sum over rows of A of the largest cost of the row. Tests: tests/test_oracle.py switches each bound off;
 // cpp/tests/test_bounds.cpp checks each inequality against enumeration.
 //
-// Conditions: a minimum a leaf (rows, weight, rows of an arm) breaks Monotone, and with it Similarity, Interval and
+// Conditions: a minimum per leaf (rows, weight, rows of an arm) breaks Monotone, and with it Similarity, Interval and
 // Group, because restricting a tree to a subset may leave a leaf with too few rows. Difference survives: it uses a tree
 // on more rows. A limit on the number of leaves breaks none of them.
 #pragma once

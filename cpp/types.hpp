@@ -12,7 +12,7 @@ using Amount = std::int64_t;
 // Larger than any cost the engine can meet, small enough to be added to itself.
 //
 // Why sums of amounts stay in range: preparation keeps Σ worst (and with it every sum of costs, gains and balances over
-// disjoint rows) below 2^56 but for the rounding of half a unit a row, and the penalty no larger than that sum plus
+// disjoint rows) below 2^56 but for the rounding of half a unit per row, and the penalty no larger than that sum plus
 // one. A subproblem is looked at only where its lone leaf is allowed, so every value that a search keeps is at most a
 // leaf's: below 2^57 + 2^31. A few of these, added or multiplied by a small constant, stay below 2^60. What is
 // multiplied by a number of leaves, rows or levels is not in range by itself: such a product says above it why it is,
@@ -25,7 +25,7 @@ inline Amount times(Amount a, Amount b) {
     return __builtin_mul_overflow(a, b, &product) || product > unreachable ? unreachable : product;
 }
 
-// The identity of a set of rows: the sum, modulo 2^128, of one random number a row. Incremental under splits and
+// The identity of a set of rows: the sum, modulo 2^128, of one random number per row. Incremental under splits and
 // independent of the path that led to the set.
 struct SetKey {
     std::uint64_t low = 0;

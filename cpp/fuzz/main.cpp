@@ -125,9 +125,9 @@ public:
                             1e6 * total_.seconds[f] / static_cast<double>(total_.cases[f]));
             }
         }
-        std::printf("%lld cases in %.1f s, %.0f a second, seed %llu: %s\n", static_cast<long long>(n_cases), elapsed(),
-                    static_cast<double>(n_cases) / elapsed(), static_cast<unsigned long long>(arguments_.seed),
-                    has_failed_ ? "FAILED" : "no fault");
+        std::printf("%lld cases in %.1f s, %.0f per second, seed %llu: %s\n", static_cast<long long>(n_cases),
+                    elapsed(), static_cast<double>(n_cases) / elapsed(),
+                    static_cast<unsigned long long>(arguments_.seed), has_failed_ ? "FAILED" : "no fault");
         return has_failed_ ? 1 : 0;
     }
 

@@ -14,7 +14,7 @@ namespace certree::fuzz {
 using test::Table;
 using Real = long double;
 
-// Least cost with a penalty a leaf, in the unit of the costs. They differ only where some leaf's weight is as near to
+// Least cost with a penalty per leaf, in the unit of the costs. They differ only where some leaf's weight is as near to
 // its minimum as rounded weights can tell: then `least` allows such leaves and `most` forbids them.
 struct Optimum {
     Real least = 0;

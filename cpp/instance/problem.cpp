@@ -105,7 +105,7 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
         std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
     };
     std::unordered_set<SetKey, KeyHash> seen;
-    // Thousands of thresholds an axis are hardly ever doubled, and comparing them all would cost more than it saves.
+    // Thousands of thresholds per axis are hardly ever doubled, and comparing them all would cost more than it saves.
     constexpr std::int64_t most_compared = 20000;
     is_merging =
         is_merging && std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) <= most_compared;

@@ -1,5 +1,5 @@
-// The instance: what the caller gave, prepared once a fit. Equal rows are merged, each row's unavoidable cost is moved
-// to an offset, amounts become integers, and tests that equal another test (or its complement) on these rows are
+// The instance: what the caller gave, prepared once per fit. Equal rows are merged, each row's unavoidable cost is
+// moved to an offset, amounts become integers, and tests that equal another test (or its complement) on these rows are
 // dropped.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Input {
     std::int32_t n_rows = 0;
     std::int32_t n_labels = 0;
     std::span<const std::int32_t> codes;
-    std::span<const std::int32_t> sizes;        // codes an axis
+    std::span<const std::int32_t> sizes;        // codes per axis
     std::span<const std::uint8_t> categorical;  // 0: tests "code <= b"; 1: tests "code == c"
     std::span<const std::int32_t> labels;       // classification: cost = weight where the label differs; or
     std::span<const double> costs;              // n × K, row-major
@@ -87,10 +87,10 @@ struct Instance {
     std::vector<Amount> balance;  // two labels: gain(0) − gain(1); |balance| == worst
     std::vector<Amount> common;   // classification: what every label of a row weighs; empty where that is nothing
 
-    // Kept only where a minimum a leaf needs them.
+    // Kept only where a minimum per leaf needs them.
     std::vector<std::int64_t> count;
     std::vector<Amount> weight;
-    std::vector<std::int32_t> arm_count;  // row-major, n_arms a row
+    std::vector<std::int32_t> arm_count;  // row-major, n_arms per row
     std::int32_t n_arms = 0;
 
     std::vector<Amount> reference;  // empty, or the cost of the reference's prediction, never below 0

@@ -1,7 +1,7 @@
 // The inner loops of the closed forms, chosen once at run time. Every vector kernel has a plain twin;
 // cpp/tests/test_kernels.cpp compares the two bit for bit.
 //
-// A "line" is one 32-bit signed sum a test, tests numbered through all axes, padded with zeros to a multiple of
+// A "line" is one 32-bit signed sum per test, tests numbered through all axes, padded with zeros to a multiple of
 // `lanes`. A zero is neutral everywhere: it stands for a test that holds on no row.
 //
 // Two tests cut a row set into four quadrants, numbered 0: both hold, 1: only the first, 2: only the second, 3:
@@ -131,7 +131,7 @@ struct Kernels {
                        const std::int32_t* costs, std::int32_t width);
 
     // By group g of an axis, the least cost of one label for: x, left − x, y − x, right − (y − x), where x is cells[g]
-    // and y is all[g]; on an ordered axis (is_running) x is the sum of cells[0..g]. Four results a group.
+    // and y is all[g]; on an ordered axis (is_running) x is the sum of cells[0..g]. Four results per group.
     void (*least_costs)(const std::int32_t* cells, const std::int32_t* all, std::int32_t n, std::int32_t width,
                         bool is_running, const std::int32_t* left, const std::int32_t* right, std::int32_t* least);
 

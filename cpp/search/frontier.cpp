@@ -31,7 +31,8 @@ Frontier::Frontier(const Instance& instance, const Control& control, const Witne
     }
 }
 
-// One interval an axis, one test a category; what is known of all of them is what a shallower tree of the whole costs.
+// One interval per axis, one test per category; what is known of all of them is what a shallower tree of the whole
+// costs.
 void Frontier::fill() {
     const Amount penalty = goal_.penalty;
     for (std::size_t a = 0; a < local_.axes.size(); ++a) {

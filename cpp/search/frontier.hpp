@@ -26,7 +26,7 @@ public:
         int depth = 0;
         Amount penalty = 0;           // λ
         Amount budget = unreachable;  // a tree that costs so much is of no use
-        Amount guess = -unreachable;  // with guesses: a tree at most this dear is good enough
+        Amount guess = -unreachable;  // with guesses: a tree that costs no more is good enough
         Amount shallower = 0;         // no tree of a depth less costs less, leaf minima lifted
         std::size_t entry = 0;        // of the outcome: a test matters only below what it holds
         const TwoLabels* two_labels =
@@ -62,8 +62,8 @@ public:
         Split split;
         bounds::Sides sides;
         Amount cap = 0;  // a tree must cost less
-        // A test that is too dear is worth a bound above the cap, which rules out its neighbours: as far above as it
-        // takes to rule out all of them.
+        // A test that is too expensive is worth a bound above the cap, which rules out its neighbours: as far above as
+        // it takes to rule out all of them.
         Amount spare = 0;
         std::vector<std::uint64_t> bits[2];
     };

@@ -21,7 +21,7 @@ struct ClosedRoot {
 };
 
 // With no limit on leaves there is one entry: the best tree. With a limit, entry m − 1 is the best tree of at most m
-// leaves. A value is the cost with λ a leaf; `unreachable` where no tree below the budget exists or was found.
+// leaves. A value is the cost with λ per leaf; `unreachable` where no tree below the budget exists or was found.
 struct Outcome {
     Amount lower = 0;    // no tree of the subproblem costs less
     Amount relaxed = 0;  // the same with every leaf minimum lifted: what Monotone and Difference may be applied to

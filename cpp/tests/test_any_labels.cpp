@@ -6,7 +6,7 @@
 namespace certree::test {
 
 TEST(any_labels_of_every_width) {
-    // More labels than a vector holds, than four hold; four groups an axis without the cost model.
+    // More labels than a vector holds, than four hold; four groups per axis without the cost model.
     Random random(36);
     for (int n = 0; n < 24; ++n) {
         Recipe recipe;

@@ -256,7 +256,7 @@ TEST(bounds_need_their_condition_on_leaf_minima) {
 }
 
 TEST(bounds_monotone_is_broken_by_a_leaf_minimum) {
-    // Two rows of each label, parted by one test. With at least two rows a leaf the four rows are told apart for 2λ;
+    // Two rows of each label, parted by one test. With at least two rows per leaf the four rows are told apart for 2λ;
     // take one row away and the split is forbidden, so fewer rows cost more.
     const Table table = one_axis({0, 0, 1, 1}, {0, 0, 1, 1});
     const double penalty = 0.25;

@@ -635,7 +635,7 @@ TEST(kernel_coarse) {
     for (int n = 1; n < 60; ++n) {
         for (const Spread spread : spreads) {
             describe_case("coarse", n, spread);
-            // Amounts a group: of either label, on the left and on the right side; then sums before each group.
+            // Amounts per group: of either label, on the left and on the right side; then sums before each group.
             const Line parts = draw_parts(random, 4 * static_cast<std::size_t>(n), spread);
             Line before[4] = {Line{0}, Line{0}, Line{0}, Line{0}};
             for (std::size_t h = 0; h < static_cast<std::size_t>(n); ++h) {

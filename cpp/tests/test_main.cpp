@@ -11,7 +11,7 @@ namespace certree::test {
 
 namespace {
 
-constexpr int most_reported = 3;  // failed checks printed a test
+constexpr int most_reported = 3;  // failed checks printed per test
 
 std::string description;
 int n_failed_checks = 0;

@@ -284,7 +284,7 @@ TEST(search_remembers_what_it_was_asked) {
 
 namespace {
 
-// Ordered axes, one text each with a digit a row, and one text of costs a row; weights are one.
+// Ordered axes, one text each with a digit per row, and one text of costs per row; weights are one.
 Table table_of(const std::vector<std::string>& axes, const std::vector<std::string>& costs) {
     Table table;
     table.n_rows = static_cast<int>(costs.size());
@@ -320,7 +320,7 @@ void check_known(const Table& table, Options options, double optimum) {
 // tells these rules from their broken twins.
 
 TEST(search_relaxed_bounds_end_at_the_budget) {
-    // With minima a subproblem's relaxed bound is worth no more than the budget: root tests dearer than that were not
+    // With minima a subproblem's relaxed bound is worth no more than the budget: root tests that cost more were not
     // looked at.
     Options options;
     options.regularization = 0.5;
@@ -489,7 +489,7 @@ TEST(search_segment_trees) {
 }
 
 TEST(search_coarse_to_fine) {
-    // Without the cost model there are four groups an axis, so that most thresholds lie inside one.
+    // Without the cost model there are four groups per axis, so that most thresholds lie inside one.
     Random random(35);
     for (int n = 0; n < 24; ++n) {
         Recipe recipe;

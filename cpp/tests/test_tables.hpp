@@ -275,7 +275,7 @@ private:
         return front;
     }
 
-    // One axis of stumps, by sums a code: the last level is most of the work.
+    // One axis of stumps, by sums per code: the last level is most of the work.
     void stumps(const Rows& rows, int axis, Front& front) const {
         const auto n_codes = static_cast<std::size_t>(table_.sizes[static_cast<std::size_t>(axis)]);
         std::vector<double> by_code(n_codes * n_channels_, 0.0);

@@ -63,7 +63,7 @@ public:
     void run(int n_threads);
 
     // After a run that was not stopped: no tree costs less, and none with the minima lifted. Both are worth more than
-    // the budget where all trees are dearer: they bound the neighbours.
+    // the budget where all trees cost more: they bound the neighbours.
     struct Lower {
         Amount kept;
         Amount relaxed;
@@ -92,7 +92,7 @@ private:
     void close(std::size_t axis, const Gap& gap, int n_times, SideStumps& sides, std::vector<Known>& found);
     Known look_at(std::size_t axis, std::int32_t test, SideStumps& sides);
     Amount cost_of(const Outcome sides[2]) const;
-    std::int32_t dearest(const SideBest& best) const;
+    std::int32_t most_useful_cost(const SideBest& best) const;
     void judge(std::size_t axis, Known& known);
     void settle_open(std::size_t most_left);
     void settle(std::size_t axis, Known& known);
@@ -162,7 +162,7 @@ Amount Hunt::cost_of(const Outcome sides[2]) const {
 
 // A stump whose rounded cost is no less than this is no better than what was found: each row is rounded by less than
 // one. What was found within rounded minima may not be allowed.
-std::int32_t Hunt::dearest(const SideBest& best) const {
+std::int32_t Hunt::most_useful_cost(const SideBest& best) const {
     const std::int32_t found = std::min(best.leaf, best.stump);
     if (found == no_stump || !tables_.tallies.is_exact) {
         return no_stump;
@@ -240,7 +240,7 @@ void Hunt::close(std::size_t a, const Gap& gap, int n_times, SideStumps& sides, 
     close(a, {half, gap.high}, n_times - 1, sides, found);
 }
 
-// A test that is no candidate gets bounds that leave at least half of what it is too dear by: enough to rule out its
+// A test that is no candidate gets bounds that leave at least half of what it costs too much: enough to rule out its
 // neighbours, and far cheaper than its exact cost.
 Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
     SideBest best[2];
@@ -277,7 +277,7 @@ Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
         known.open = std::make_shared<Candidate>();
         for (int side = 0; side < 2; ++side) {
             known.open->best[side] = best[side];
-            known.open->axes[side] = sides.axes_below(side, dearest(best[side]));
+            known.open->axes[side] = sides.axes_below(side, most_useful_cost(best[side]));
         }
     }
     return known;

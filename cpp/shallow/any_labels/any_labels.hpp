@@ -2,7 +2,7 @@
 // leaves.
 //
 // The best stumps of a root test's two sides come from sums by groups of codes (SideStumps). Root tests are looked at a
-// few to an axis, then halfway between two known ones wherever a better tree may hide:
+// few per axis, then halfway between two known ones wherever a better tree may hide:
 //     cost(t) >= left(a) + right(b)   for every root test t between a and b   (Interval, leaf minima lifted),
 // until nowhere one may. A step to a test nearby moves few rows from side to side.
 //

@@ -134,7 +134,7 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
             total_tallies[k] += tallies.row(i)[k];
         }
     }
-    // Equal mass of what each label costs, so that what is dear for one label alone is looked at closely too.
+    // Equal mass of what each label costs, so that what is expensive for one label alone is looked at closely too.
     std::vector<double> share(n_rows, 0.0);
     for (std::size_t i = 0; i < n_rows; ++i) {
         for (std::size_t k = 0; k < n_labels; ++k) {
@@ -197,7 +197,7 @@ std::size_t CostTables::bytes(const Instance& instance, const Settings& settings
         n_all_groups += axis.is_categorical ? n_codes : std::min(n_codes, most);
     }
     const std::size_t rows = static_cast<std::size_t>(local.n_rows) * (width + tally_width + 2 * n_axes + 1);
-    // The tables, and once more as much a group for the worker that walks them.
+    // The tables, and once more as much per group for the worker that walks them.
     return (rows + 2 * n_all_codes + 2 * n_all_groups * (width + tally_width + 4)) * sizeof(std::int32_t);
 }
 

@@ -60,7 +60,7 @@ public:
     void look_within_minima(SideBest best[2]);
 
     // After either: stumps that cut inside groups as well, as far as it takes to raise the bound to `enough`. Where the
-    // best stump is no dearer than that, it is exact.
+    // best stump costs no more than that, it is exact.
     void look_inside(int side, std::int32_t enough, bool is_within_minima, SideBest& best);
 
     // After `look`: the axes, by their numbers in the instance, on which some stump of a side may cost less than this.

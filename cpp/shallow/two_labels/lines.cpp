@@ -90,7 +90,7 @@ void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t 
         }
         const LocalAxis& axis = local_.axes[c];
         if (!has_steps_ || forecast::are_sums_cheaper(n, axis.n_tests)) {
-            // Two sums a code in turn: where most rows share one, each addition would wait for the one before.
+            // Two sums per code in turn: where most rows share one, each addition would wait for the one before.
             for (std::size_t k = 0; k < n; ++k) {
                 scratch[2 * static_cast<std::size_t>(axis.codes[rows[k]]) + (k & 1)] +=
                     amounts_[static_cast<std::size_t>(rows[k])];

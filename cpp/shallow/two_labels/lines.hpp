@@ -1,4 +1,4 @@
-// Lines: one signed 32-bit sum a test, over all axes, and how rows are added to them. The closed forms of two labels
+// Lines: one signed 32-bit sum per test, over all axes, and how rows are added to them. The closed forms of two labels
 // are made of lines.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Best trees of depth at most three in closed form for two labels, where nothing but depth and λ limits a tree.
 //
 // With two labels the cost of a leaf on rows Q is (D(Q) − |d(Q)|) / 2, d the signed sum of the rows' balances. So a
-// tree is judged by its gain G = Σ |d(leaf)| − 2λ · leaves: cost = (D(S) − G) / 2, and one signed sum a cell is all
+// tree is judged by its gain G = Σ |d(leaf)| − 2λ · leaves: cost = (D(S) − G) / 2, and one signed sum per cell is all
 // that is needed, whatever the weights. The best stump in Q needs only the largest and the smallest d over all tests:
 //     |x| + |y − x| = max(|y|, |2x − y|),   x = d(Q and test), y = d(Q),
 // which is largest at an extreme x. Closed forms therefore keep running maxima and minima, nothing else.
