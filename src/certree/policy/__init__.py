@@ -2,6 +2,7 @@
 
 from certree.policy.curve import BudgetCurve, BudgetPoint, budget_curve
 from certree.policy.evaluation import Estimate, Evaluation, evaluate
+from certree.policy.log import Log
 from certree.policy.matching import MatchingEffects
 from certree.policy.path import regularization_path
 from certree.policy.scores import Scores, direct, doubly_robust, inverse_propensity
@@ -12,6 +13,7 @@ __all__ = [
     "BudgetPoint",
     "Estimate",
     "Evaluation",
+    "Log",
     "MatchingEffects",
     "PolicyTree",
     "Scores",

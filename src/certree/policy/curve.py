@@ -21,7 +21,7 @@ from certree.display import align, show_rows
 from certree.features import make_features
 from certree.plot import plot_budget_curve
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spends, rename_costs
-from certree.policy.log import read_arms, read_rewards
+from certree.policy.log import open_log, read_arms, read_rewards
 from certree.problem import TOLERANCE, Problem, check_weights
 from certree.reading import read_text_columns, warn_about
 from certree.solver import Limits, bin_numeric, warn_interrupted
@@ -154,6 +154,7 @@ def budget_curve(
     and the curve then holds the corners found so far.
     """
     spends = rename_costs(spends, costs)
+    X, treatment = open_log(X, treatment)
     table = read_table(X)
     warn_about(read_text_columns(table))
     amounts, actions = read_rewards(rewards, table.n_rows)

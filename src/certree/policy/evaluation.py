@@ -13,6 +13,7 @@ with policies that were learned without two folds; docs/policies.md has the proo
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -309,8 +310,8 @@ def _flatten(row: LeafRow | GroupRow) -> dict[str, Any]:
 def evaluate(
     policy: Any,
     X: Any,
-    treatment: Any,
-    outcome: Any,
+    treatment: Any = None,
+    outcome: Any = None,
     propensity: Any = None,
     outcome_model: Any = None,
     propensity_model: Any = None,
@@ -326,6 +327,7 @@ def evaluate(
     control: Any = None,
     spends: Any = None,
     group: Any = None,
+    cluster: Any = None,
     fit_params: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """The honest value of a policy, and what it gains over giving everyone the same.
@@ -337,7 +339,7 @@ def evaluate(
         fold, whatever it was fitted on before. A Tree, or a function from a table to actions, is a rule that was not
         learned from these rows, and is judged as it is.
     X, treatment, outcome, propensity, outcome_model, propensity_model, clip, maximize, costs, actions :
-        As in `doubly_robust`.
+        As in `doubly_robust`; in place of X, a `policy.Log` has all but the models and `clip`.
     folds : int, default=5
         Parts, at least 3; fewer where an action has fewer rows. Models are learned without each fold and without each
         two of them, and so is the policy: 15 of each in five folds.
@@ -357,6 +359,9 @@ def evaluate(
         allows without a policy, which is each action for as many rows as it pays for, drawn by lot.
     group : array of n values, default=None
         A sensitive group of each row, for rates and values by group.
+    cluster : array of n values, default=None
+        Which rows belong together (a household, a site): folds keep them together, and standard errors count clusters
+        in place of rows.
     fit_params : mapping, default=None
         Passed on to every fit of the policy; what has n rows is cut to the rows at hand.
 
@@ -366,7 +371,10 @@ def evaluate(
     check_count("repeats", repeats, 1)
     check_between("level", level, 0, 1)
     _check_policy(policy)
-    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    log = read_log(
+        X, treatment, outcome,
+        propensity=propensity, costs=costs, maximize=maximize, actions=actions, cluster=cluster,
+    )  # fmt: skip
     nuisances = Nuisances(outcome_model, propensity_model, clip)
     nobody = find_control(control, log.actions, log.control)
     base = 0 if nobody is None else nobody
@@ -386,13 +394,25 @@ def evaluate(
 
     def gain_over(references: list[Array]) -> Estimate:
         terms = [trial.own - reference for trial, reference in zip(trials, references, strict=True)]
-        return _estimate(terms, level, dependence)
+        return _estimate(terms, level, dependence, log.cluster)
 
     rewards = {name: [trial.rewards[:, k] for trial in trials] for k, name in enumerate(log.actions)}
-    within = {} if budget is None else _compare_within(budget, spent, base, rewards, trials, level, gain_over)
+    within = (
+        {}
+        if budget is None
+        else _compare_within(
+            budget,
+            spent,
+            base,
+            rewards,
+            trials,
+            gain_over,
+            lambda columns: _estimate(columns, level, cluster=log.cluster),
+        )
+    )
     return Evaluation(
-        value=_estimate([trial.own for trial in trials], level, dependence),
-        fixed={name: _estimate(columns, level) for name, columns in rewards.items()},
+        value=_estimate([trial.own for trial in trials], level, dependence, log.cluster),
+        fixed={name: _estimate(columns, level, cluster=log.cluster) for name, columns in rewards.items()},
         gains={name: gain_over(columns) for name, columns in rewards.items()},
         gain_over_random=gain_over([trial.rewards.mean(axis=1) for trial in trials]),
         control=log.actions[base],
@@ -435,8 +455,8 @@ def _compare_within(
     control: int,
     rewards: Mapping[Value, list[Array]],
     trials: list[_Trial],
-    level: float,
     gain_over: Callable[[list[Array]], Estimate],
+    estimate: Callable[[list[Array]], Estimate],
 ) -> dict[str, Any]:
     """What the policy spends, and what it gains over what the budget allows without it."""
     means, limit = spent.mean(axis=0), budget * (1 + TOLERANCE)
@@ -450,7 +470,7 @@ def _compare_within(
             share * own + (1 - share) * others
             for own, others in zip(rewards[action], rewards[actions[base]], strict=True)
         ]
-        baselines.append(Baseline(action, actions[base], share, _estimate(columns, level), gain_over(columns)))
+        baselines.append(Baseline(action, actions[base], share, estimate(columns), gain_over(columns)))
     return {
         "spend": float(np.median([spent[everyone, trial.action].mean() for trial in trials])),
         "fixed_spends": dict(zip(actions, means.tolist(), strict=True)),
@@ -545,7 +565,7 @@ def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) ->
     """The policy, fitted on scores of these rows by models that have not seen them."""
     model = clone(policy)
     if has_fit_parameter(model, "treatment"):
-        fit_params = {"treatment": np.array(log.actions, dtype=object)[log.treatment]} | fit_params
+        fit_params = {"treatment": log.arms} | fit_params
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchInterrupted)
         # The whole log was read before its parts, and what there was to say of its columns was said.
@@ -593,19 +613,30 @@ def _name_leaves(policy: Any, X: Any, action: Array, actions: tuple[Value, ...])
 # Means and their errors ---------------------------------------------------------------------------------------------
 
 
-def _estimate(columns: list[Array], level: float, dependence: Sequence[float] | None = None) -> Estimate:
+def _estimate(
+    columns: list[Array], level: float, dependence: Sequence[float] | None = None, cluster: Array | None = None
+) -> Estimate:
     """The mean of each repeat's terms; over repeats the median, whose error counts how far they lie apart.
 
-    `dependence`: what to add to the square of a repeat's error, because its terms are not independent.
+    `dependence`: what to add to the square of a repeat's error, because its terms are not independent. `cluster`: which
+    terms belong together; only clusters are then taken to be independent.
     """
     means = np.array([column.mean() for column in columns])
-    # A single row says nothing about its own error.
-    squares = np.array([column.var(ddof=1) / len(column) if len(column) > 1 else np.inf for column in columns])
+    squares = np.array([_square_error(column, cluster) for column in columns])
     squares += 0.0 if dependence is None else np.asarray(dependence)
     value = float(np.median(means))
     error = float(np.sqrt(np.median(squares + (means - value) ** 2)))
     reach = NormalDist().inv_cdf(0.5 + level / 2) * error
     return Estimate(value, error, value - reach, value + reach)
+
+
+def _square_error(terms: Array, cluster: Array | None) -> float:
+    """The variance of the mean of terms; one row or cluster says nothing about its own error."""
+    if cluster is None:
+        return float(terms.var(ddof=1) / len(terms)) if len(terms) > 1 else math.inf
+    _, codes = np.unique(cluster, return_inverse=True)
+    sums = np.bincount(codes, weights=terms - terms.mean())
+    return float(sums @ sums * len(sums) / (len(sums) - 1) / len(terms) ** 2) if len(sums) > 1 else math.inf
 
 
 def _covariance(trial: _Trial, rows: Array | slice) -> float:
@@ -633,6 +664,7 @@ def _list_leaves(log: Log, trial: _Trial, control: int, level: float) -> tuple[L
     found = []
     for (leaf, code), members in places.items():
         rewards = trial.rewards[members]
+        cluster = None if log.cluster is None else log.cluster[members]
         found.append(
             LeafRow(
                 leaf=leaf,
@@ -641,8 +673,8 @@ def _list_leaves(log: Log, trial: _Trial, control: int, level: float) -> tuple[L
                 rows=len(members),
                 share=len(members) / log.n_rows,
                 arms=_rates(log.treatment[members], log.actions),
-                rewards={name: _estimate([rewards[:, k]], level) for k, name in enumerate(log.actions)},
-                gain=_estimate([rewards[:, code] - rewards[:, control]], level),
+                rewards={name: _estimate([rewards[:, k]], level, None, cluster) for k, name in enumerate(log.actions)},
+                gain=_estimate([rewards[:, code] - rewards[:, control]], level, None, cluster),
             )
         )
     return tuple(found)
@@ -656,13 +688,14 @@ def _list_groups(
         members = np.flatnonzero(codes == code)
         rewards = trial.rewards[members]
         own, dependence = trial.own[members], [_covariance(trial, members)]
+        cluster = None if log.cluster is None else log.cluster[members]
         found.append(
             GroupRow(
                 group=name,
                 rows=len(members),
                 rates=_rates(trial.action[members], log.actions),
-                value=_estimate([own], level, dependence),
-                gain=_estimate([own - rewards[:, control]], level, dependence),
+                value=_estimate([own], level, dependence, cluster),
+                gain=_estimate([own - rewards[:, control]], level, dependence, cluster),
             )
         )
     return tuple(found)

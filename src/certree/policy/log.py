@@ -7,7 +7,8 @@ and action, before anything is learned from them. A Log is never changed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -26,25 +27,96 @@ SUM_TOLERANCE = 1e-6
 """How far the propensities of a row may be from summing to 1: they are often printed with few digits."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Log:
-    """n rows, K actions."""
+    """A log of decisions, read and checked once: n rows, K actions.
+
+    Scores, `evaluate`, `MatchingEffects` and `PolicyTree.fit` take it in place of the table, the treatment and the
+    outcome.
+
+    Parameters
+    ----------
+    X : array or frame, rows × columns
+        What was known of each row when the action was taken.
+    treatment : array of n actions
+        Which action each row got.
+    outcome : array of n numbers
+        What came of it; higher is better unless `maximize` is False.
+    propensity : known chances of the actions, default=None
+        For experiments: one number per action (a sequence, or a mapping by action), n × K numbers or, with two actions,
+        the chance of the second. They are used as they are, never clipped. None: estimated.
+    costs : one number per action, mapping by action, or n × K numbers, default=None
+        What an action costs (everyone, or this row), in units of the outcome; always taken off.
+    maximize : bool, default=True
+        False: the outcome is a cost, and lower is better.
+    actions : sequence, default=None
+        The actions in the order that breaks ties: put the cheapest first, which then stands for treating nobody. None:
+        those that occur, sorted.
+    cluster : array of n values, default=None
+        Which rows belong together (a household, a site): folds keep them together, and standard errors count clusters
+        in place of rows.
+
+    Attributes
+    ----------
+    X : the table as it was given
+    actions : tuple of the actions
+    treatment : ndarray of n whole numbers
+        The action that each row got, as an index into `actions`.
+    outcome : ndarray of n numbers
+        Higher is better.
+    costs : ndarray, n × K
+    propensity : ndarray, n × K, or None
+    control : action or None
+        The action that stands for treating nobody: the first one, where the actions were given in order.
+    cluster : ndarray of n whole numbers, or None
+    """
 
     X: Any
-    """The table as it was given: what a model of the user's sees."""
     numbers: Array
     """float64, rows × numbers; the table for the models that are ours."""
     actions: tuple[Value, ...]
     treatment: Array
-    """int64, one a row: the action it got, as an index into `actions`."""
     outcome: Array
-    """float64, one a row; higher is better."""
     costs: Array
-    """float64, n × K, in the units of the outcome."""
     propensity: Array | None
-    """float64, n × K, where the chance of every action is known."""
-    control: Value | None = None
-    """The action that stands for treating nobody: the first one, where the actions were given in order."""
+    control: Value | None
+    cluster: Array | None
+
+    def __init__(
+        self,
+        X: Any,
+        treatment: Any,
+        outcome: Any,
+        propensity: Any = None,
+        *,
+        costs: Any = None,
+        maximize: bool = True,
+        actions: Sequence[Any] | None = None,
+        cluster: Any = None,
+    ) -> None:
+        if not isinstance(maximize, (bool, np.bool_)):
+            raise ValueError(f"maximize must be True or False, not {maximize!r}")
+        table = read_table(X)
+        warn_about(read_text_columns(table))
+        _check_finite(table)
+        codes, names = read_treatment(treatment, table.n_rows, actions)
+        values = _read_outcome(outcome, table.n_rows)
+        self._set(
+            X=X,
+            numbers=number_columns(table)[0],
+            actions=names,
+            treatment=codes,
+            outcome=values if maximize else -values,
+            costs=read_costs(costs, table.n_rows, names),
+            propensity=None if propensity is None else _read_propensity(propensity, table.n_rows, names),
+            control=None if actions is None else names[0],
+            cluster=None if cluster is None else _read_cluster(cluster, table.n_rows),
+        )
+
+    def _set(self, **fields: Any) -> Log:
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        return self
 
     @property
     def n_rows(self) -> int:
@@ -59,47 +131,47 @@ class Log:
         """bool, n × K; whether the row got the action."""
         return np.asarray(self.treatment[:, None] == np.arange(self.n_actions))
 
+    @property
+    def arms(self) -> Array:
+        """The action that each row got, by its name."""
+        return np.array(self.actions, dtype=object)[self.treatment]
+
     def take(self, rows: Array) -> Log:
         """Some rows alone, by number."""
-        return replace(
-            self,
+        return copy(self)._set(
             X=self.X.take(rows) if isinstance(self.X, Table) else _safe_indexing(self.X, rows),
             numbers=self.numbers[rows],
             treatment=self.treatment[rows],
             outcome=self.outcome[rows],
             costs=self.costs[rows],
             propensity=None if self.propensity is None else self.propensity[rows],
+            cluster=None if self.cluster is None else self.cluster[rows],
         )
 
+    def __repr__(self) -> str:
+        counts = np.bincount(self.treatment, minlength=self.n_actions)
+        arms = ", ".join(f"{action!r} {count:,}" for action, count in zip(self.actions, counts, strict=True))
+        sets = "" if self.cluster is None else f" in {len(np.unique(self.cluster)):,} clusters"
+        return f"<Log: {self.n_rows:,} rows{sets}, by action {arms}>"
 
-def read_log(
-    X: Any,
-    treatment: Any,
-    outcome: Any,
-    *,
-    propensity: Any = None,
-    costs: Any = None,
-    maximize: bool = True,
-    actions: Sequence[Any] | None = None,
-) -> Log:
-    """A checked log. With `maximize=False` outcomes are read as costs and change their sign."""
-    if not isinstance(maximize, (bool, np.bool_)):
-        raise ValueError(f"maximize must be True or False, not {maximize!r}")
-    table = read_table(X)
-    warn_about(read_text_columns(table))
-    _check_finite(table)
-    codes, names = read_treatment(treatment, table.n_rows, actions)
-    values = _read_outcome(outcome, table.n_rows)
-    return Log(
-        X=X,
-        numbers=number_columns(table)[0],
-        actions=names,
-        treatment=codes,
-        outcome=values if maximize else -values,
-        costs=read_costs(costs, table.n_rows, names),
-        propensity=None if propensity is None else _read_propensity(propensity, table.n_rows, names),
-        control=None if actions is None else names[0],
-    )
+
+def read_log(X: Any, treatment: Any, outcome: Any, **settings: Any) -> Log:
+    """A log that was read before, or one from its parts."""
+    if not isinstance(X, Log):
+        if treatment is None or outcome is None:
+            missing = "treatment" if treatment is None else "outcome"
+            raise ValueError(f"{missing} is missing: pass X, treatment and outcome, or a policy.Log")
+        return Log(X, treatment, outcome, **settings)
+    given = {"treatment": treatment, "outcome": outcome, **settings}
+    twice = [name for name, value in given.items() if value is not (True if name == "maximize" else None)]
+    if twice:
+        raise ValueError(f"{twice[0]} is part of the log: pass it to policy.Log, not here again")
+    return X
+
+
+def open_log(X: Any, treatment: Any) -> tuple[Any, Any]:
+    """The table and the arms of what may be a log."""
+    return (X.X, X.arms if treatment is None else treatment) if isinstance(X, Log) else (X, treatment)
 
 
 def read_treatment(
@@ -274,6 +346,17 @@ def _read_outcome(outcome: Any, n_rows: int) -> Array:
         row = int(np.argmax(~np.isfinite(values)))
         raise ValueError(f"outcome is {'NaN' if np.isnan(values[row]) else 'infinite'} in {name_row(row, outcome)}")
     return values
+
+
+def _read_cluster(cluster: Any, n_rows: int) -> Array:
+    given = np.asarray(cluster)
+    check_shape("cluster", given, n_rows, "value")
+    values = given.tolist()
+    missing = [row for row, value in enumerate(values) if not is_present(value)]
+    if missing:
+        raise ValueError(f"cluster is missing in {name_row(missing[0], cluster)}")
+    codes: Array = np.unique(np.array([str(value) for value in values]), return_inverse=True)[1]
+    return codes
 
 
 def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...], what: str = "costs") -> Array:

@@ -129,21 +129,23 @@ class MatchingEffects(BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, treatment: Any, outcome: Any) -> MatchingEffects:
+    def fit(self, X: Any, treatment: Any = None, outcome: Any = None) -> MatchingEffects:
         """Match every row.
 
         Parameters
         ----------
-        X : array or frame, rows × columns
-            What was known of each row before the treatment. Categories count as flags, missing values as the column's
-            mean and a flag of their own.
+        X : array or frame, rows × columns, or Log
+            What was known of each row before the treatment; a `policy.Log` has the treatment and the outcome,
+            too. Categories count as flags, missing values as the column's mean and a flag of their own.
         treatment : array of n arms
             Which of two arms each row got.
         outcome : array of n numbers
         """
+        given = X if isinstance(X, Log) else None
+        X = X if given is None else given.X
         table = read_table(X, estimator=self)
         validate_data(self, X, reset=True, skip_check_array=True)
-        log = self._order_arms(read_log(table, treatment, outcome))
+        log = self._order_arms(read_log(table if given is None else given, treatment, outcome))
         self.arms_ = log.actions
         self.columns_ = number_columns(table)[1]
         points = standardise(self._check_finite(log.numbers, X))

@@ -10,7 +10,7 @@ from joblib import effective_n_jobs
 
 from certree.features import make_features
 from certree.path import PathPoint, RegularizationPath, trace_path
-from certree.policy.log import read_arms, read_rewards
+from certree.policy.log import open_log, read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import read_text_columns, warn_about
 from certree.solver import Limits, bin_numeric
@@ -58,6 +58,7 @@ def regularization_path(
     The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
     and the path then holds what was found so far.
     """
+    X, treatment = open_log(X, treatment)
     table = read_table(X)
     warn_about(read_text_columns(table))
     amounts, actions = read_rewards(rewards, table.n_rows)

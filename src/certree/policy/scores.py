@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing
@@ -156,8 +156,8 @@ class Scores:
 
 def direct(
     X: Any,
-    treatment: Any,
-    outcome: Any,
+    treatment: Any = None,
+    outcome: Any = None,
     propensity: Any = None,
     outcome_model: Any = None,
     propensity_model: Any = None,
@@ -168,19 +168,23 @@ def direct(
     maximize: bool = True,
     costs: Any = None,
     actions: Sequence[Any] | None = None,
+    cluster: Any = None,
 ) -> Scores:
     """Scores from an outcome model alone: little noise, and as wrong as the model. Parameters: `doubly_robust`.
 
     What is said of propensities is checked and not used, so that one score may stand for another.
     """
-    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    log = read_log(
+        X, treatment, outcome,
+        propensity=propensity, costs=costs, maximize=maximize, actions=actions, cluster=cluster,
+    )  # fmt: skip
     return score(log, "direct", Nuisances(outcome_model, propensity_model, clip), folds, random_state)
 
 
 def inverse_propensity(
     X: Any,
-    treatment: Any,
-    outcome: Any,
+    treatment: Any = None,
+    outcome: Any = None,
     propensity: Any = None,
     outcome_model: Any = None,
     propensity_model: Any = None,
@@ -191,19 +195,23 @@ def inverse_propensity(
     maximize: bool = True,
     costs: Any = None,
     actions: Sequence[Any] | None = None,
+    cluster: Any = None,
 ) -> Scores:
     """Scores from propensities alone: no model of the outcome, and much noise. Parameters: `doubly_robust`.
 
     An outcome model is checked and not used, so that one score may stand for another.
     """
-    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    log = read_log(
+        X, treatment, outcome,
+        propensity=propensity, costs=costs, maximize=maximize, actions=actions, cluster=cluster,
+    )  # fmt: skip
     return score(log, "inverse propensity", Nuisances(outcome_model, propensity_model, clip), folds, random_state)
 
 
 def doubly_robust(
     X: Any,
-    treatment: Any,
-    outcome: Any,
+    treatment: Any = None,
+    outcome: Any = None,
     propensity: Any = None,
     outcome_model: Any = None,
     propensity_model: Any = None,
@@ -214,13 +222,15 @@ def doubly_robust(
     maximize: bool = True,
     costs: Any = None,
     actions: Sequence[Any] | None = None,
+    cluster: Any = None,
 ) -> Scores:
     """Scores from both models, right on average where either is.
 
     Parameters
     ----------
-    X : array or frame, rows × columns
-        What was known of each row when the action was taken.
+    X : array or frame, rows × columns, or Log
+        What was known of each row when the action was taken. A `policy.Log` has it all: treatment, outcome, propensity,
+        maximize, costs, actions and cluster are then left out.
     treatment : array of n actions
         Which action each row got.
     outcome : array of n numbers
@@ -245,8 +255,13 @@ def doubly_robust(
         What an action costs (everyone, or this row), in units of the outcome; always taken off.
     actions : sequence, default=None
         The actions in the order that breaks ties: put the cheapest first. None: those that occur, sorted.
+    cluster : array of n values, default=None
+        Which rows belong together (a household, a site): folds keep them together.
     """
-    log = read_log(X, treatment, outcome, propensity=propensity, costs=costs, maximize=maximize, actions=actions)
+    log = read_log(
+        X, treatment, outcome,
+        propensity=propensity, costs=costs, maximize=maximize, actions=actions, cluster=cluster,
+    )  # fmt: skip
     return score(log, "doubly robust", Nuisances(outcome_model, propensity_model, clip), folds, random_state)
 
 
@@ -255,7 +270,7 @@ def doubly_robust(
 
 @dataclass(frozen=True)
 class Nuisances:
-    """The models beside the point: outcomes by action, and the chance of each action. None: ours."""
+    """Nuisance models: the outcome of each action, and the chance of each action (propensity). None: ours."""
 
     outcome_model: Any = None
     propensity_model: Any = None
@@ -350,8 +365,23 @@ def split_rows(log: Log, folds: int, random_state: Any, *, least: int = 2) -> It
             f"action {log.actions[int(np.argmin(rows))]!r} has {fewest} row{'' if fewest == 1 else 's'}; "
             f"at least {least} are needed to learn from some and judge by the others"
         )
-    splitter = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=random_state)
-    yield from splitter.split(np.zeros(log.n_rows), log.treatment)
+    if log.cluster is None:
+        splitter = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=random_state)
+        yield from splitter.split(np.zeros(log.n_rows), log.treatment)
+        return
+    n_clusters = len(np.unique(log.cluster))
+    if n_clusters < least:
+        raise ValueError(f"cluster has {n_clusters} values; at least {least} are needed to hold some of them out")
+    splitter = StratifiedGroupKFold(min(folds, fewest, n_clusters), shuffle=True, random_state=random_state)
+    parts = list(splitter.split(np.zeros(log.n_rows), log.treatment, log.cluster))
+    spread = np.sum([np.bincount(log.treatment[held], minlength=log.n_actions) > 0 for _, held in parts], axis=0)
+    if spread.min() < least:
+        name = log.actions[int(np.argmin(spread))]
+        raise ValueError(
+            f"the rows of action {name!r} lie in too few clusters: they fall into {spread.min()} of {len(parts)} "
+            f"folds, and at least {least} are needed"
+        )
+    yield from parts
 
 
 def combine(log: Log, method: Method, expected: Array | None, propensity: Array | None) -> Array:

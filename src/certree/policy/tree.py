@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from certree.estimators import TreeEstimator
 from certree.features import make_features
 from certree.policy.budget import Spending, read_spends, rename_costs, solve_within
-from certree.policy.log import read_arms, read_rewards
+from certree.policy.log import open_log, read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
 from certree.solver import Limits, bin_numeric, search, warn_interrupted
@@ -180,8 +180,9 @@ class PolicyTree(TreeEstimator):
 
         Parameters
         ----------
-        X : array or frame, rows × columns
-            Numeric, boolean, string or categorical columns; missing values as NaN, None or NA.
+        X : array or frame, rows × columns, or Log
+            Numeric, boolean, string or categorical columns; missing values as NaN, None or NA. A `policy.Log` also
+            knows the arm of each row.
         y, rewards : n × K array or frame, or Scores
             What each action would bring each row; higher is better, negative numbers are welcome. A frame's columns
             name the actions; those of an array are 0 to K − 1. Rewards stand where scikit-learn has y, and go by
@@ -210,6 +211,7 @@ class PolicyTree(TreeEstimator):
                 "spends and control are about a budget, and there is none: set budget (inf for no limit), or take what "
                 "actions cost off the rewards"
             )
+        X, treatment = open_log(X, treatment)
         table = self._read(X, reset=True)
         amounts, actions = read_rewards(rewards, table.n_rows)
         weights = check_weights(sample_weight, table.n_rows)
