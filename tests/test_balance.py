@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certree import SparseTreeClassifier
+from certree import ReadingWarning, SparseTreeClassifier
 from certree.weights import BalancingWeights, balance
 
 
@@ -163,3 +163,9 @@ def test_a_propensity_of_zero_is_an_error(monkeypatch: pytest.MonkeyPatch, prope
     found = balance(group, X, method="propensity", clip=0.1)
     assert isinstance(found, BalancingWeights)
     assert found.weights[0] == 10
+
+
+def test_a_column_that_is_nearly_numeric_is_said() -> None:
+    frame = pd.DataFrame({"income": ["1", "2", "3", "4", "n.k.", "5", "6", "7", "8", "9"] * 4})
+    with pytest.warns(ReadingWarning, match="income"):
+        balance(np.arange(40) % 2, frame)

@@ -432,10 +432,12 @@ class TestOthers:
         assert "Data card" in capsys.readouterr().out
 
     def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(SystemExit) as caught:
-            run("--version")
-        assert caught.value.code == 0
+        assert run("--version") == 0
         assert capsys.readouterr().out == f"certree {certree.__version__}\n"
+
+    def test_the_version_needs_no_seconds_of_imports(self) -> None:
+        code = "import sys; from certree.cli import main; main(['--version']); sys.exit('numpy' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
     def test_warnings_are_one_line_on_standard_error(self, capsys: pytest.CaptureFixture[str]) -> None:
         with cli.outputs.warnings_on_standard_error():

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
 from certree.problem import Problem, check_weights
+from certree.reading import read_text_columns, warn_about
 from certree.table import Table, default_names, name_row, read_table
 from certree.tree import Value, format_number, plain_value
 
@@ -510,6 +511,8 @@ def balance(
     codes, names = _read_groups(group, bins)
     n_rows, n_groups = len(codes), len(names)
     table = None if X is None else read_table(X)
+    if table is not None:
+        warn_about(read_text_columns(table))
     if table is not None and table.n_rows != n_rows:
         raise ValueError(f"group has {n_rows} entries, but X has {table.n_rows} rows")
     shares = np.bincount(codes, minlength=n_groups) / n_rows

@@ -7,13 +7,21 @@ It promises results on standard output, everything else on standard error, and a
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import certree
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if list(given) == ["--version"]:
+        # Answered before anything else is imported, which takes seconds.
+        print(f"certree {certree.__version__}")
+        return 0
     with plain_interrupts():
         from certree.cli.program import run_command
     return run_command(arguments)
