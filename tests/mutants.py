@@ -29,6 +29,9 @@ CASES = 40_000
 MOST_SECONDS = 600.0
 """A catcher that takes longer hangs, and so the mutant is caught."""
 
+NOT_BUILT = "does not build"
+"""Said of a mutant that the compiler catches, which shows nothing about the tests."""
+
 # The copy's package in place of the installed one, also where that is an editable one that finds itself first.
 RUN_PYTEST = """
 import sys
@@ -90,7 +93,8 @@ class Lane:
             return next((test for test in tests if self._fails(sys.executable, "-c", RUN_PYTEST, test)), "")
         fuzz = [self.build / "engine_fuzz", "--cases", CASES, "--seed", 1, "--threads", 1]
         for target, command in (("engine_fuzz", fuzz), ("engine_test", [self.build / "engine_test", ""])):
-            self._must("cmake", "--build", self.build, "--target", target)
+            if self._fails("cmake", "--build", self.build, "--target", target):
+                return NOT_BUILT
             if self._fails(*command):
                 return target
         return ""
@@ -178,7 +182,7 @@ def run(mutants: Sequence[Mutant], lanes: int) -> int:
         print(f"nothing fails without a mutant ({time.monotonic() - started:.0f} s)", flush=True)
         for mutant, (catcher, seconds) in zip(mutants, pool.map(try_one, mutants), strict=True):
             print(f"{seconds:6.1f} s  {catcher or 'SURVIVED':24}  {mutant.file}: {mutant.name}", flush=True)
-            if not catcher:
+            if catcher in ("", NOT_BUILT):
                 survivors.append(mutant)
     for mutant in survivors:
         print(f"SURVIVED: {mutant.name} ({mutant.file}): {mutant.breaks}")
@@ -190,9 +194,15 @@ def run(mutants: Sequence[Mutant], lanes: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--only", default="", help="mutants whose file or name contains this")
+    parser.add_argument("--after", default="", help="mutants that stand in the list behind the one of this name")
     parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1, help="copies of the tree at work at once")
     arguments = parser.parse_args()
-    chosen = [mutant for mutant in read_mutants() if arguments.only in f"{mutant.file}: {mutant.name}"]
+    mutants = read_mutants()
+    names = [mutant.name for mutant in mutants]
+    if arguments.after and arguments.after not in names:
+        parser.error(f"no mutant is named {arguments.after!r}")
+    first = names.index(arguments.after) + 1 if arguments.after else 0
+    chosen = [mutant for mutant in mutants[first:] if arguments.only in f"{mutant.file}: {mutant.name}"]
     if not chosen:
         parser.error(f"no mutant is named like {arguments.only!r}")
     return run(chosen, arguments.lanes)

@@ -322,6 +322,10 @@ Problem draw_two_valued(Random& random) {
     draw_penalty(random, problem);
     problem.options.constraints.max_depth = pick(random, 3, 5);
     problem.options.switches = draw_switches(random);
+    // A search without aids leaves more to what it remembers: a good first tree hides most of what goes wrong.
+    if (chance(random, 0.3)) {
+        problem.options.switches |= no_deepening | no_greedy | (chance(random, 0.5) ? no_leaf_bound : 0U);
+    }
     limit_some(random, problem);
     return problem;
 }
