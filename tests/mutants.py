@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,25 +160,28 @@ def run(mutants: Sequence[Mutant], lanes: int) -> int:
     def open_lane(number: int) -> Lane:
         return Lane(place / str(number))
 
-    def try_one(mutant: Mutant) -> tuple[str, float]:
+    def with_lane(job: Callable[[Lane], str]) -> tuple[str, float]:
         lane = free.get()
         begun = time.monotonic()
         try:
-            return lane.try_mutant(mutant), time.monotonic() - begun
+            return job(lane), time.monotonic() - begun
         finally:
             free.put(lane)
+
+    def try_whole(tests: tuple[str, ...]) -> str:
+        return with_lane(lambda lane: lane.catch(tests))[0]
+
+    def try_one(mutant: Mutant) -> tuple[str, float]:
+        return with_lane(lambda lane: lane.try_mutant(mutant))
 
     survivors = []
     with ThreadPoolExecutor(lanes) as pool:
         for lane in pool.map(open_lane, range(lanes)):
             free.put(lane)
         # What fails without a mutant would catch every one.
-        whole = free.get()
-        for tests in sorted({mutant.tests for mutant in mutants}):
-            catcher = whole.catch(tests)
+        for catcher in pool.map(try_whole, sorted({mutant.tests for mutant in mutants})):
             if catcher:
                 raise RuntimeError(f"{catcher} fails without a mutant")
-        free.put(whole)
         print(f"nothing fails without a mutant ({time.monotonic() - started:.0f} s)", flush=True)
         for mutant, (catcher, seconds) in zip(mutants, pool.map(try_one, mutants), strict=True):
             print(f"{seconds:6.1f} s  {catcher or 'SURVIVED':24}  {mutant.file}: {mutant.name}", flush=True)
