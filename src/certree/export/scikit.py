@@ -21,7 +21,9 @@ def to_sklearn(model: Any) -> DecisionTreeClassifier:
 
     A scikit-learn tree only asks "<=". A test for one category is put so where the categories are numbers and this one
     is the lowest or the highest of them; any other is a ValueError that names the column: one-hot encode it before the
-    fit. Where the rows carry no labels (costs, rewards) the probabilities are 1 for the leaf's label.
+    fit. A number that training did not see among the categories is then sorted by its size, where the tree itself sends
+    it with all the others. Where the rows carry no labels (costs, rewards) the probabilities are 1 for the leaf's
+    label.
     """
     tree = tree_of(model)
     order = list(tree.walk())
