@@ -150,6 +150,22 @@ def test_products_that_floats_cannot_hold_are_refused(cost: float, weight: float
         assert solve(Problem.from_costs(X, costs, lost, max_depth=1)).is_optimal
 
 
+def test_tiny_rewards_of_heavy_rows() -> None:
+    # One unit of fixed point, in units of the reward, is below what floats hold with all their digits.
+    rewards = np.array(
+        [
+            [9.999993171560597e-295, 1.0000002373309306e-294, 1.000000650361823e-294],
+            [9.999987605347155e-295, 1.0000004839180083e-294, 9.999992898072708e-295],
+        ]
+    )
+    weights = np.array([1.5119252169494326e150, 1.6104235367949309e150])
+    X = np.array([[0.0], [0.5]])
+    model = PolicyTree(max_depth=1, regularization=1e-300).fit(X, rewards, sample_weight=weights)
+    verdict = certify.check(model.certificate_, model.tree_, X, rewards=rewards, sample_weight=weights)
+    assert model.status_ == "optimal"
+    assert verdict.holds, verdict.failures
+
+
 def test_large_rewards_of_heavy_rows() -> None:
     X, rewards, weights = draw_plain()
     with pytest.raises(ValueError, match=r"rewards times sample_weight is too large: row 24 has .* times 4e\+300"):

@@ -315,9 +315,9 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
     // The normaliser as a number near 1 and a power of two: 2^-exponent alone need not be a float.
     const int power = std::ilogb(input.normaliser);
     const double normaliser = std::ldexp(input.normaliser, -power);
-    instance.unit = std::ldexp(1.0 / normaliser, -to_amount.exponent - power);
+    instance.to_value = {1.0 / normaliser, -to_amount.exponent - power};
     instance.to_penalty = {normaliser, to_amount.exponent + power};
-    instance.cost_rounding = 0.5 * static_cast<double>(to_amount.n_rounded) * instance.unit;
+    instance.cost_rounding = instance.to_value(0.5 * static_cast<double>(to_amount.n_rounded));
     return instance;
 }
 

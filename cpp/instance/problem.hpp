@@ -51,7 +51,8 @@ struct Settings : TreeLimits<Amount> {
     Amount penalty = 0;  // λ
 };
 
-// From a number of the caller's to amounts: times a factor near 1 and a power of two, which need not be a float itself.
+// Between numbers of the caller's and amounts: times a factor near 1 and a power of two, which need not be a float
+// itself.
 struct Scale {
     double factor = 1.0;
     int exponent = 0;
@@ -97,7 +98,7 @@ struct Instance {
     std::vector<SetKey> row_key;
 
     Amount offset = 0;           // cost that no tree can avoid
-    double unit = 1.0;           // one unit of cost in units of R
+    Scale to_value;              // of amounts, in units of R
     Scale to_penalty;            // of λ
     Scale to_weight;             // of weights, where they are kept
     double cost_rounding = 0.0;  // bound on the rounding of a tree's cost, in units of R
@@ -107,12 +108,12 @@ struct Instance {
     Settings settings(const Constraints& constraints, double regularization) const;
 
     double to_objective(Amount cost_without_penalty, int leaves, double regularization) const {
-        return static_cast<double>(cost_without_penalty + offset) * unit + regularization * leaves;
+        return to_lower(cost_without_penalty) + regularization * leaves;
     }
-    double to_lower(Amount value) const { return static_cast<double>(value + offset) * unit; }
+    double to_lower(Amount value) const { return to_value(static_cast<double>(value + offset)); }
     // A bound on what rounding does to the objective of a tree of so many leaves.
     double rounding(double regularization, double leaves) const {
-        return cost_rounding + (0.5 * unit + 0x1p-52 * regularization) * leaves;
+        return cost_rounding + to_value(0.5 * leaves) + 0x1p-52 * regularization * leaves;
     }
     std::size_t bytes() const;  // held while the search runs
 };

@@ -725,11 +725,11 @@ def _bound_rounding(case: Case) -> tuple[float, float]:
         # Draws are whole numbers, which fixed point holds exactly.
         assert weighing is not None
         normaliser = total = float(weighing.get("draws", 1))
-        least = most = _round_leaves(problem, _unit(total, normaliser))
+        least = most = _round_leaves(problem, total, normaliser)
     if case.certificate["version"] == 1:
         least = 0.0  # it stated the rounding of its own tree, not of all trees
     if "reference" in case.guarantees:
-        most += 0.5 * problem.n_rows * _unit(total, normaliser)
+        most += _value_of(0.5 * problem.n_rows, total, normaliser)
     return least, most
 
 
@@ -738,14 +738,14 @@ def rounding_of(problem: Problem) -> float:
     total = _sum_costs(problem)
     scaled = _scale(problem, total)
     n_rounded = np.count_nonzero(_to_whole(scaled) != scaled)
-    unit = _unit(total, problem.normaliser)
-    return 0.5 * float(n_rounded) * unit + _round_leaves(problem, unit)
+    costs = _value_of(0.5 * float(n_rounded), total, problem.normaliser)
+    return costs + _round_leaves(problem, total, problem.normaliser)
 
 
-def _round_leaves(problem: Problem, unit: float) -> float:
+def _round_leaves(problem: Problem, total: float, normaliser: float) -> float:
     is_deep = problem.max_depth is None or problem.max_depth > LARGEST_FULL_TREE
     most_leaves = problem.n_rows if is_deep else min(problem.n_rows, 2 ** int(problem.max_depth or 0))
-    return (0.5 * unit + 2.0**-52 * problem.regularization) * most_leaves
+    return _value_of(0.5 * most_leaves, total, normaliser) + 2.0**-52 * problem.regularization * most_leaves
 
 
 def _sum_costs(problem: Problem) -> float:
@@ -758,10 +758,11 @@ def _exponent(total: float) -> int:
     return TOTAL_BITS - 1 - (math.frexp(total)[1] - 1 if total > 0 else 0)
 
 
-def _unit(total: float, normaliser: float) -> float:
-    # The normaliser as a number near 1 and a power of two: 2^-exponent alone need not be a float.
+def _value_of(amount: float, total: float, normaliser: float) -> float:
+    """An amount of the engine's in units of the objective."""
+    # The normaliser as a number near 1 and a power of two: one unit alone may be too small for a float.
     part, power = math.frexp(normaliser)
-    return math.ldexp(1.0 / part, -_exponent(total) - power)
+    return math.ldexp(amount / part, -_exponent(total) - power)
 
 
 def _scale(problem: Problem, total: float) -> Array:
