@@ -22,6 +22,8 @@ from .case import Case
 
 MOST_TESTS = 10
 """Beyond it, or beyond depth two, only `certify` enumerates: writing down every tree takes too long."""
+SPEND_ROUNDING = Fraction(1, 2**50)
+"""By so much, at most, a mean spend differs where its total was rounded."""
 LIMITS = ("max_depth", "max_leaves", "min_samples_leaf", "min_weight_leaf", "min_samples_arm")
 
 
@@ -126,11 +128,20 @@ class Truth:
             other = certify.enumerate_spends(self.problem, np.array(spends, dtype=float))
             expect(
                 found is None
-                or all(close(_least(found, spend), cost, self.scale + abs(cost)) for spend, cost in other),
+                or all(self._is_on_front(found, spend, cost) for spend, cost in other),
                 f"the two enumerations differ: {other} and {found}",
             )
             found = found or other
         return found
+
+    def _is_on_front(self, front: Sequence[tuple[Fraction, Fraction]], spend: Fraction, cost: Fraction) -> bool:
+        """Whether a cost is the least within a spend that may have been divided by a rounded total."""
+        least, most = (
+            min((other for spent, other in front if spent <= spend * (1 + sign * SPEND_ROUNDING)), default=cost)
+            for sign in (1, -1)
+        )
+        scale = self.scale + abs(cost)
+        return close(min(least, cost), least, scale) and close(max(most, cost), most, scale)
 
     def best_within(self, spends: Sequence[Sequence[float]], budget: float) -> Fraction | None:
         """The least objective of any tree within a budget; None where none is."""
@@ -210,11 +221,6 @@ def _limits(case: Case) -> dict[str, Any]:
 def _depth(tree: Mapping[str, Any], node: int) -> int:
     entry = tree["nodes"][node]
     return 0 if "column" not in entry else 1 + max(_depth(tree, entry["left"]), _depth(tree, entry["right"]))
-
-
-def _least(front: Sequence[tuple[Fraction, Fraction]], spend: Fraction) -> Fraction:
-    """The least cost within a spend, which may have been divided by a rounded total."""
-    return min(cost for other, cost in front if other <= spend * (1 + Fraction(1, 2**50)))
 
 
 def _not_beaten(pairs: set[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
