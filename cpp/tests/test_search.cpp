@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "shallow/two_labels/gains.hpp"
 #include "tests/test_runs.hpp"
 #include "workers.hpp"
 
@@ -729,6 +730,28 @@ TEST(search_same_tree_cost_for_every_thread_count) {
             const Finished run(table, options);
             const Amount penalty = one.settings.penalty;
             CHECK(run.result.cost + run.result.leaves * penalty == one.result.cost + one.result.leaves * penalty);
+        }
+    }
+}
+
+TEST(gains_of_threads_are_put_together) {
+    // On small tables one thread has done all the work before the next one starts, so a search would not show it.
+    Random random(1);
+    Gains mine(5);
+    Gains theirs(5);
+    for (Gains* gains : {&mine, &theirs}) {
+        for (int m = 0; m < 4; ++m) {
+            for (auto* side : {&gains->left[m], &gains->right[m]}) {
+                std::generate(side->begin(), side->end(), [&] { return pick(random, 0, 9); });
+            }
+        }
+    }
+    Gains both = mine;
+    both.merge(theirs);
+    for (int m = 0; m < 4; ++m) {
+        for (std::size_t t = 0; t < 5; ++t) {
+            CHECK(both.left[m][t] == std::max(mine.left[m][t], theirs.left[m][t]));
+            CHECK(both.right[m][t] == std::max(mine.right[m][t], theirs.right[m][t]));
         }
     }
 }
