@@ -152,6 +152,21 @@ def test_a_check_says_what_does_not_hold(fitted: Any, change: dict[str, Any], wo
     assert any(words in failure for failure in verdict.failures), verdict.failures
 
 
+def test_a_limit_is_missed_by_one(fitted: Any) -> None:
+    model, X, y, weights = fitted
+    fewest = int(model.tree_.rows[model.tree_.leaves].min())
+    for name, kept, missed in (
+        ("max_depth", model.depth_, model.depth_ - 1),
+        ("max_leaves", model.n_leaves_, model.n_leaves_ - 1),
+        ("min_samples_leaf", fewest, fewest + 1),
+    ):
+        for limit, is_missed in ((kept, False), (missed, True)):
+            constraints = model.certificate_["constraints"] | {name: limit}
+            claim = model.certificate_ | {"constraints": constraints}
+            failures = certify.check(claim, model.tree_, X, y, weights).failures
+            assert any(f"{name} {limit}" in failure for failure in failures) == is_missed, failures
+
+
 @pytest.mark.parametrize("rounding", [10.0, 1e-12, 0.0])
 def test_a_certificate_cannot_allow_itself_rounding(fitted: Any, rounding: float) -> None:
     model, X, y, weights = fitted
