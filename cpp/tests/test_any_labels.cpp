@@ -30,6 +30,27 @@ TEST(any_labels_of_every_width) {
     }
 }
 
+TEST(any_labels_cut_inside_groups_in_doubt) {
+    // One axis and a coarse grid: the best cut lies inside a group, the cuts between groups are far worse, and only
+    // exact costs tell which root test is the best.
+    Random random(39);
+    for (int n = 0; n < 300; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 20, 40);
+        recipe.n_labels = 3;
+        recipe.weights = Weights::lognormal;
+        recipe.is_classification = false;
+        recipe.sizes = {pick(random, 10, 20)};
+        recipe.categorical = {0};
+        const Table table = make_table(random, recipe);
+        Enumerator enumerator(table);
+        Options options;
+        options.constraints.max_depth = 2;
+        options.switches = no_fine_grid | no_cost_model;
+        check_optimal(table, enumerator, options);
+    }
+}
+
 TEST(any_labels_under_limits) {
     // Minima that cut off the ends of axes, in the middle of groups and between them, and limits of leaves.
     Random random(38);
