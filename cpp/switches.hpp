@@ -23,7 +23,8 @@ namespace certree {
     ENTRY(cost_model)    /* weighing closed forms: every one is used wherever it can be */                      \
     ENTRY(coarse)        /* passing over depth-two roots by coarse tables */                                    \
     ENTRY(greedy)        /* starting from a tree grown greedily */                                              \
-    ENTRY(rounds)        /* looking at depth-two roots in rounds, as many as intervals leave */
+    ENTRY(rounds)        /* looking at depth-two roots in rounds, as many as intervals leave */                 \
+    ENTRY(row_dropping)  /* leaving out rows whose labels all cost the same */
 
 // no_interval, no_similarity and so on: sets of what is off, one bit for each entry in the order of the table.
 enum class SwitchPlace : std::uint32_t {

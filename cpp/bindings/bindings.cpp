@@ -14,6 +14,9 @@
 #include <optional>
 #include <thread>
 
+#include "bindings/arrays.hpp"
+#include "bindings/good.hpp"
+#include "bindings/watched.hpp"
 #include "search/search.hpp"
 #include "shallow/cost_model.hpp"
 
@@ -22,23 +25,7 @@ namespace nb = nanobind;
 namespace {
 
 using namespace certree;
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <class Array>
-auto view(const Array& array) {
-    return std::span(array.data(), array.size());
-}
-
-template <class T>
-nb::object to_numpy(std::vector<T> values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
+using namespace certree::door;
 
 const char* name_of(Status status) {
     switch (status) {
@@ -96,60 +83,6 @@ bool is_brief(const Input& input, const Constraints& constraints) {
            forecast::closed_steps(input.n_rows, n_axes, static_cast<double>(n_codes), 3) <= forecast::few_steps;
 }
 
-// Runs the work in a thread of its own while this one forwards Ctrl-C and reports, lock held, ten times a second. The
-// first Ctrl-C asks the work to stop and is forgotten, also where it arrives inside a report; a second one, or any
-// other exception, is left set, and the answer is false.
-template <class Work, class Report>
-bool work_watched(const Work& work, const Control& control, const Report& report) {
-    using Clock = Control::Clock;
-    std::mutex mutex;
-    std::condition_variable finished;
-    bool is_finished = false;
-    std::thread worker([&] {
-        work();
-        const std::lock_guard lock(mutex);
-        is_finished = true;
-        finished.notify_all();
-    });
-    bool was_interrupted = false;
-    bool is_well = true;
-    const auto stop = [&](bool is_interrupt) {
-        control.interrupt();
-        is_well = is_interrupt && !was_interrupted;
-        was_interrupted = true;
-        return is_well;
-    };
-    Clock::time_point next_report = Clock::now() + std::chrono::milliseconds(100);
-    while (is_well) {
-        {
-            nb::gil_scoped_release release;
-            std::unique_lock lock(mutex);
-            if (finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return is_finished; })) {
-                break;
-            }
-        }
-        if (PyErr_CheckSignals() != 0) {
-            if (!stop(PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0)) {
-                break;
-            }
-            PyErr_Clear();
-        }
-        if (Clock::now() >= next_report) {
-            next_report = Clock::now() + std::chrono::milliseconds(100);
-            try {
-                report();
-            } catch (nb::python_error& error) {
-                if (!stop(error.matches(PyExc_KeyboardInterrupt))) {
-                    error.restore();
-                }
-            }
-        }
-    }
-    nb::gil_scoped_release release;
-    worker.join();
-    return is_well;
-}
-
 nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std::uint8_t> categorical,
                std::optional<Vector<std::int32_t>> labels, Vector<double> weights, std::optional<Matrix<double>> costs,
                std::int32_t n_labels, double normaliser, double regularization, int max_depth, int max_leaves,
@@ -160,33 +93,8 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     using Clock = Control::Clock;
     const Clock::time_point start = Clock::now();
     const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-    Input input;
-    if (codes.shape(1) > static_cast<std::size_t>(Input::most_rows)) {
-        throw nb::value_error("the engine takes fewer than 2^29 rows");
-    }
-    input.n_rows = static_cast<std::int32_t>(codes.shape(1));
-    input.n_labels = n_labels;
-    input.codes = view(codes);
-    input.sizes = view(sizes);
-    input.categorical = view(categorical);
-    input.weights = view(weights);
-    if (labels) {
-        input.labels = view(*labels);
-    }
-    if (costs) {
-        input.costs = view(*costs);
-    }
-    if (leaf_weights) {
-        input.leaf_weights = view(*leaf_weights);
-    }
-    if (arms) {
-        input.arms = view(*arms);
-        input.n_arms = n_arms;
-    }
-    if (reference_costs) {
-        input.reference_costs = view(*reference_costs);
-    }
-    input.normaliser = normaliser;
+    const Input input = read_input(codes, sizes, categorical, labels, weights, costs, n_labels, normaliser,
+                                   leaf_weights, arms, n_arms, reference_costs);
     const Constraints constraints{max_depth, max_leaves, min_samples_leaf, min_weight_leaf, arms ? min_samples_arm : 0};
     const Limits limits{memory_limit, std::max(1, n_threads)};
     const Control control(time_limit, switches);
@@ -274,6 +182,7 @@ NB_MODULE(_engine, m) {
           nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(), nb::arg("arms").none(), nb::arg("n_arms"),
           nb::arg("min_samples_arm"), nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"),
           nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none());
+    define_good_trees(m);
     nb::dict switches;
     for (const NamedSwitch& one : all_switches) {
         switches[one.name] = static_cast<std::uint32_t>(one.off);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "switches.hpp"
@@ -104,7 +104,7 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
     struct KeyHash {
         std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
     };
-    std::unordered_set<SetKey, KeyHash> seen;
+    std::unordered_map<SetKey, std::pair<std::int32_t, std::int32_t>, KeyHash> seen;  // axis and test
     // Thousands of thresholds per axis are hardly ever doubled, and comparing them all would cost more than it saves.
     constexpr std::int64_t most_compared = 20000;
     is_merging =
@@ -127,7 +127,16 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
             if (key == SetKey{} || key == all) {
                 return false;
             }
-            return !is_merging || seen.insert(std::min(key, all - key)).second;
+            if (!is_merging) {
+                return true;
+            }
+            const std::pair here(static_cast<std::int32_t>(instance.axes.size()),
+                                 static_cast<std::int32_t>(axis.original_code.size()));
+            const auto [place, is_first] = seen.try_emplace(std::min(key, all - key), here);
+            if (!is_first) {
+                instance.doubles.push_back({place->second.first, place->second.second, axis.original_axis});
+            }
+            return is_first;
         };
         if (axis.is_categorical) {
             for (std::size_t c = 0; c < n_codes; ++c) {
@@ -226,7 +235,8 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
         reference[static_cast<std::size_t>(groups.of_row[i])] += to_amount(std::min(input.reference_costs[i], most));
     }
 
-    // A row whose labels all cost the same takes no part in any decision; it stays only where rows are counted.
+    // A row whose labels all cost the same takes no part in any decision; it stays only where rows are counted, or
+    // where the tests that part the rows alike are to be told from others.
     std::vector<std::int32_t> kept_groups;
     std::vector<Amount> common;
     std::vector<Amount> total_saved(n_labels, 0);
@@ -252,7 +262,7 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
         for (std::size_t k = 0; k < n_labels; ++k) {
             row[k] -= low;
         }
-        if (high > low || has_leaf_minimum) {
+        if (high > low || has_leaf_minimum || (switches & no_row_dropping) != 0) {
             kept_groups.push_back(static_cast<std::int32_t>(g));
             common.push_back(low);
         }

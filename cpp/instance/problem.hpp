@@ -69,6 +69,13 @@ struct Axis {
     std::vector<std::int32_t> codes;          // of each merged row
 };
 
+// A test of the caller that was left out because it parts all rows as a test of the instance does.
+struct Double {
+    std::int32_t axis;
+    std::int32_t test;
+    std::int32_t original_axis;
+};
+
 struct Gain {
     std::int32_t label;
     Amount amount;
@@ -79,6 +86,7 @@ struct Instance {
     std::int32_t n_labels = 0;
     std::vector<Axis> axes;
     std::int64_t n_tests = 0;
+    std::vector<Double> doubles;
 
     // Costs after the shift, as what each label saves against the row's worst label: cost(k) = worst − gain(k).
     // Sparse for classification, where a row saves only on the labels it was seen with.

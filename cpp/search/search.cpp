@@ -469,4 +469,9 @@ void Search::combine(const Subproblem& problem, const RootTest& test, const Solv
     }
 }
 
+Amount Search::lower_bound(const RowSet& set, int depth, Amount budget) {
+    const Outcome outcome = solve({set, depth, budget});
+    return outcome.best() < budget && !control_.should_stop() ? outcome.best() : outcome.lower;
+}
+
 }  // namespace certree

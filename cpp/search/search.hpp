@@ -51,6 +51,9 @@ public:
 
     Result run();
 
+    // What no tree of this depth on these rows costs less than: where that is less than the budget, the optimum.
+    Amount lower_bound(const RowSet& set, int depth, Amount budget);
+
     // Safe to call while run() is under way in another thread.
     Amount upper_now() const { return upper_now_.load(std::memory_order_relaxed); }
     Amount lower_now() const { return lower_now_.load(std::memory_order_relaxed); }

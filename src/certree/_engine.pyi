@@ -34,3 +34,42 @@ def solve(
     switches: int,
     progress: Callable[[float, float, float], None] | None,
 ) -> dict[str, Any]: ...
+def find_good_trees(
+    *,
+    codes: NDArray[Any],
+    sizes: NDArray[Any],
+    categorical: NDArray[Any],
+    labels: NDArray[Any] | None,
+    weights: NDArray[Any],
+    costs: NDArray[Any] | None,
+    n_labels: int,
+    normaliser: float,
+    regularization: float,
+    max_depth: int,
+    max_leaves: int,
+    min_samples_leaf: int,
+    min_weight_leaf: float,
+    leaf_weights: NDArray[Any] | None,
+    arms: NDArray[Any] | None,
+    n_arms: int,
+    min_samples_arm: int,
+    column_of_axis: NDArray[Any],
+    n_columns: int,
+    tolerance: float,
+    idle: bool,
+    time_limit: float,
+    memory_limit: int,
+    n_threads: int,
+    switches: int,
+) -> dict[str, Any]: ...
+def count_good_trees(
+    *, graph: dict[str, Any], budget: int, most_entries: int, counts_ways: bool
+) -> tuple[list[int], list[int], bool]: ...
+def draw_good_trees(*, graph: dict[str, Any], n: int, seed: int, most_entries: int) -> dict[str, NDArray[Any]]: ...
+def list_good_trees(*, graph: dict[str, Any], first: int, last: int) -> dict[str, NDArray[Any]]: ...
+def find_row_labels(
+    *, graph: dict[str, Any], codes: NDArray[Any], categorical: NDArray[Any], n_labels: int
+) -> NDArray[Any]: ...
+def keep_edges(*, graph: dict[str, Any], is_kept: NDArray[Any], has_lone_leaf: bool, budget: int) -> dict[str, Any]: ...
+def keep_leaves(*, graph: dict[str, Any], least: int, most: int) -> dict[str, Any]: ...
+def find_best_through(*, graph: dict[str, Any]) -> NDArray[Any]: ...

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -106,41 +106,16 @@ def search(
     limits = limits or Limits()
     if not problem.has_room_to_split:
         return _answer_lone_leaf(problem, limits)
-    leaf_weights, least_weight = problem.leaf_weights
     with _progress_bar(verbose) as show:
         found = _engine.solve(
-            codes=problem.features.codes,
-            sizes=np.array([axis.size for axis in problem.features.axes], dtype=np.int32),
-            categorical=np.array([axis.is_categorical for axis in problem.features.axes], dtype=np.uint8),
-            labels=problem.y,
-            weights=problem.weights,
-            costs=problem.costs,
-            n_labels=len(problem.labels),
-            normaliser=problem.normaliser,
-            regularization=float(problem.regularization),
-            # No tree of n rows is deeper or has more leaves than n, and the engine counts in 32 bits.
-            max_depth=-1 if problem.max_depth is None else min(int(problem.max_depth), problem.n_rows),
-            max_leaves=0 if problem.max_leaves is None else min(int(problem.max_leaves), problem.n_rows),
-            min_samples_leaf=int(problem.min_samples_leaf),
-            # Whole numbers of at most 53 binary digits, which are floats as they are.
-            min_weight_leaf=float(least_weight),
-            leaf_weights=leaf_weights.astype(np.float64) if least_weight > 0 else None,
-            arms=problem.arms,
-            n_arms=problem.n_arms,
-            min_samples_arm=int(problem.min_samples_arm),
-            reference_costs=reference_costs,
-            time_limit=math.inf if limits.time_limit is None else float(limits.time_limit),
-            memory_limit=0 if limits.memory_limit is None else int(limits.memory_limit),
-            n_threads=int(limits.n_threads),
-            switches=sum(SWITCHES[name] for name in set(switched_off)),
-            progress=show,
+            **_describe(problem, limits, switched_off), reference_costs=reference_costs, progress=show
         )
         if show is not None:
             show(0.0, found["upper"], found["lower"])
     account = None if reference_costs is None else account_reference(problem, reference_costs)
     solution = judge(
         problem,
-        _read_tree(problem, found),
+        read_tree(problem, found),
         claimed=found["upper"],
         lower=found["lower"] if account is None else account.lower(found["lower"]),
         # A search that was given guesses is never called optimal, also where no row was left for them to matter.
@@ -154,6 +129,65 @@ def search(
         stated = {"reference": account.state(found["lower"], is_finished=solution.status == "guessed")}
         solution = replace(solution, certificate=solution.certificate | {"guarantees": stated})
     return solution
+
+
+def _describe(problem: Problem, limits: Limits, switched_off: Iterable[str]) -> dict[str, Any]:
+    """A problem and its limits as the engine takes them."""
+    leaf_weights, least_weight = problem.leaf_weights
+    return {
+        "codes": problem.features.codes,
+        "sizes": np.array([axis.size for axis in problem.features.axes], dtype=np.int32),
+        "categorical": np.array([axis.is_categorical for axis in problem.features.axes], dtype=np.uint8),
+        "labels": problem.y,
+        "weights": problem.weights,
+        "costs": problem.costs,
+        "n_labels": len(problem.labels),
+        "normaliser": problem.normaliser,
+        "regularization": float(problem.regularization),
+        # No tree of n rows is deeper or has more leaves than n, and the engine counts in 32 bits.
+        "max_depth": -1 if problem.max_depth is None else min(int(problem.max_depth), problem.n_rows),
+        "max_leaves": 0 if problem.max_leaves is None else min(int(problem.max_leaves), problem.n_rows),
+        "min_samples_leaf": int(problem.min_samples_leaf),
+        # Whole numbers of at most 53 binary digits, which are floats as they are.
+        "min_weight_leaf": float(least_weight),
+        "leaf_weights": leaf_weights.astype(np.float64) if least_weight > 0 else None,
+        "arms": problem.arms,
+        "n_arms": problem.n_arms,
+        "min_samples_arm": int(problem.min_samples_arm),
+        "time_limit": math.inf if limits.time_limit is None else float(limits.time_limit),
+        "memory_limit": 0 if limits.memory_limit is None else int(limits.memory_limit),
+        "n_threads": int(limits.n_threads),
+        "switches": sum(SWITCHES[name] for name in set(switched_off)),
+    }
+
+
+def search_good_trees(
+    problem: Problem,
+    tolerance: float,
+    limits: Limits,
+    *,
+    idle: bool = False,
+    switched_off: Iterable[str] = (),
+) -> dict[str, Any]:
+    """The graph of all trees within a tolerance of the best one, and what is known of it, as plain data."""
+    axes = problem.features.axes
+    found: dict[str, Any] = _engine.find_good_trees(
+        **_describe(problem, limits, switched_off),
+        column_of_axis=np.array([axis.column for axis in axes], dtype=np.int32),
+        n_columns=len(problem.features.columns),
+        tolerance=float(tolerance),
+        idle=idle,
+    )
+    return found
+
+
+count_good_trees = _engine.count_good_trees
+draw_good_trees = _engine.draw_good_trees
+list_good_trees = _engine.list_good_trees
+find_row_labels = _engine.find_row_labels
+find_best_through = _engine.find_best_through
+keep_edges = _engine.keep_edges
+keep_leaves = _engine.keep_leaves
 
 
 def _answer_lone_leaf(problem: Problem, limits: Limits) -> Solution:
@@ -172,7 +206,7 @@ def _answer_lone_leaf(problem: Problem, limits: Limits) -> Solution:
     )
 
 
-def _read_tree(problem: Problem, found: dict[str, Any]) -> Tree:
+def read_tree(problem: Problem, found: Mapping[str, Any]) -> Tree:
     """The engine's nodes as tests on columns, parents before children, left before right."""
     axis, code, left, right = (found[name].tolist() for name in ("axis", "code", "left", "right"))
     tests: list[ColumnTest] = []

@@ -1,0 +1,639 @@
+#include "good/build.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "bounds.hpp"
+#include "good/column_sets.hpp"
+#include "good/sides.hpp"
+
+namespace certree::good {
+
+namespace {
+
+constexpr std::int32_t none = -1;
+constexpr std::size_t few_siblings = 3;  // so many besides a node make a table of their parent worth its while
+
+// The identity of a set of rows: two sums, each modulo 2^64, of one random number per row.
+struct RowsKey {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    friend auto operator<=>(const RowsKey&, const RowsKey&) = default;
+};
+
+struct KeyHash {
+    std::size_t operator()(const RowsKey& key) const { return static_cast<std::size_t>(key.low); }
+};
+
+// A side of a test at a set of rows.
+struct Side {
+    RowsKey key;
+    Amount worst = 0;
+    Amount leaf = unreachable;       // `unreachable` where it would miss a minimum
+    Amount lone_leaf = unreachable;  // what it costs all the same
+    std::int32_t label = 0;
+    std::int64_t n_rows = 0;
+};
+
+// A node that may have splits.
+struct Draft {
+    Amount budget = 0;
+    Amount split = 0;  // what its trees that split cost at least
+    Amount leaf = unreachable;
+    std::int32_t label = 0;
+    // How to get its rows: those of another node on one side of a test.
+    std::int32_t parent = none;
+    std::int32_t axis = none;
+    std::int32_t code = 0;
+    bool is_left = true;
+    bool is_looked_at = false;
+    std::int32_t number = none;  // in the graph
+    std::int64_t first_edge = 0;
+    std::int64_t end_edge = 0;
+};
+
+struct LeafKey {
+    Amount value;
+    std::int32_t label;
+    bool operator==(const LeafKey&) const = default;
+};
+struct LeafHash {
+    std::size_t operator()(const LeafKey& key) const {
+        return static_cast<std::size_t>((static_cast<std::uint64_t>(key.value) +
+                                         0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(key.label + 1)) *
+                                            0xbf58476d1ce4e5b9ULL >>
+                                        8);
+    }
+};
+
+// Sides are drafts by their number, or leaves by ~number.
+struct Edge {
+    std::int32_t axis;
+    std::int32_t code;
+    std::int32_t left;
+    std::int32_t right;
+    std::int32_t columns;
+    std::int32_t ways;
+};
+
+class Builder {
+public:
+    Builder(const Instance& instance, const Settings& settings, const Limits& limits, const Control& control,
+            const Wish& wish, RootTestFinder& finder, Amount budget, int depth)
+        : instance_(instance),
+          settings_(settings),
+          limits_(limits),
+          control_(control),
+          wish_(wish),
+          finder_(finder),
+          tests_(instance, wish.column_of_axis, wish.n_columns),
+          n_labels_(static_cast<std::size_t>(instance.n_labels)),
+          has_minimum_(settings.has_leaf_minimum()),
+          n_channels_(4 + n_labels_ + (has_minimum_ ? 2 + static_cast<std::size_t>(instance.n_arms) : 0)),
+          channels_(static_cast<std::size_t>(instance.n_rows) * n_channels_, 0),
+          levels_(static_cast<std::size_t>(depth) + 1) {
+        for (std::int32_t row = 0; row < instance.n_rows; ++row) {
+            fill_channels(row, channels_.data() + static_cast<std::size_t>(row) * n_channels_);
+        }
+        Draft root;
+        root.budget = budget;
+        root.split = bounds::split(settings.penalty);
+        levels_.back().push_back(0);
+        drafts_.push_back(root);
+    }
+
+    Found run() {
+        Found found;
+        const RowSet all = all_rows(instance_);
+        const Side whole = side_of(sum(all).data());
+        drafts_[0].leaf = whole.lone_leaf;  // a lone leaf is always allowed
+        drafts_[0].label = whole.label;
+        std::vector<std::int32_t> order;
+        bool is_stopped = false;
+        for (std::size_t depth = levels_.size(); depth-- > 0;) {
+            // Nodes of this depth are known by now: those looked at here only add to smaller depths.
+            const std::vector<std::int32_t>& level = levels_[depth];
+            for (std::size_t i = 0; i < level.size(); ++i) {
+                is_stopped = is_stopped || control_.should_stop() || is_full(found);
+                if (!is_stopped && depth > 0) {
+                    // Children of one parent stand side by side.
+                    const auto parent_of = [&](std::size_t k) {
+                        return drafts_[static_cast<std::size_t>(level[k])].parent;
+                    };
+                    const bool has_siblings =
+                        (i + few_siblings < level.size() && parent_of(i + few_siblings) == parent_of(i)) ||
+                        (i >= few_siblings && parent_of(i - few_siblings) == parent_of(i));
+                    is_stopped = !look_at(level[i], static_cast<int>(depth), has_siblings);
+                    found.n_looked_at += is_stopped ? 0 : 1;
+                }
+                order.push_back(level[i]);
+            }
+        }
+        found.is_complete = !is_stopped;
+        found.bytes = bytes();
+        flatten(order, found);
+        return found;
+    }
+
+private:
+    Amount penalty() const { return settings_.penalty; }
+
+    std::size_t bytes() const {
+        return drafts_.capacity() * (sizeof(Draft) + 64) + edges_.capacity() * sizeof(Edge) + leaves_.size() * 64;
+    }
+    // Half of what may be used: the graph is copied when it is done.
+    bool is_full(Found& found) const {
+        if (limits_.memory_bytes > 0 &&
+            2 * bytes() + instance_.bytes() > static_cast<std::size_t>(limits_.memory_bytes)) {
+            found.is_out_of_memory = true;
+        }
+        return found.is_out_of_memory;
+    }
+
+    // What is summed of each row: its key, rows, worst costs, what each label saves; what minima count. Modulo 2^64, as
+    // keys are; the others are far from that.
+    using Channel = std::uint64_t;
+    using Sums = std::vector<Channel>;
+    static Amount amount(Channel channel) { return static_cast<Amount>(channel); }
+    static constexpr std::size_t rows_at = 2, worst_at = 3, saved_at = 4;
+
+    void fill_channels(std::int32_t row, Channel* channels) const {
+        const auto r = static_cast<std::size_t>(row);
+        const auto put = [](Channel& channel, Amount value) { channel = static_cast<Channel>(value); };
+        channels[0] = instance_.row_key[r].low;
+        channels[1] = instance_.row_key[r].high;
+        channels[rows_at] = 1;
+        put(channels[worst_at], instance_.worst[r]);
+        for (auto g = static_cast<std::size_t>(instance_.gain_start[r]);
+             g < static_cast<std::size_t>(instance_.gain_start[r + 1]); ++g) {
+            put(channels[saved_at + static_cast<std::size_t>(instance_.gains[g].label)], instance_.gains[g].amount);
+        }
+        if (has_minimum_) {
+            Channel* counts = channels + saved_at + n_labels_;
+            put(counts[0], instance_.count[r]);
+            put(counts[1], instance_.weight[r]);
+            const auto n_arms = static_cast<std::size_t>(instance_.n_arms);
+            for (std::size_t arm = 0; arm < n_arms; ++arm) {
+                put(counts[2 + arm], instance_.arm_count[r * n_arms + arm]);
+            }
+        }
+    }
+    const Channel* channels_of(std::int32_t row) const {
+        return channels_.data() + static_cast<std::size_t>(row) * n_channels_;
+    }
+    Sums sum(const RowSet& set) const {
+        Sums sums(n_channels_, 0);
+        for (const std::int32_t row : set.rows) {
+            const Channel* own = channels_of(row);
+            for (std::size_t k = 0; k < n_channels_; ++k) {
+                sums[k] += own[k];
+            }
+        }
+        return sums;
+    }
+    // The sums of the rows of each code of an axis. The usual number of channels is known to the compiler.
+    template <std::size_t width>
+    void add_by_code(const Axis& axis, const RowSet& set, std::size_t n_channels) {
+        const std::size_t n = width > 0 ? width : n_channels;
+        for (const std::int32_t row : set.rows) {
+            Channel* sums = by_code_.data() + static_cast<std::size_t>(axis.codes[static_cast<std::size_t>(row)]) * n;
+            const Channel* own = channels_.data() + static_cast<std::size_t>(row) * n;
+            for (std::size_t k = 0; k < n; ++k) {
+                sums[k] += own[k];
+            }
+        }
+    }
+    bool is_enough(const Channel* sums) const {
+        if (!has_minimum_) {
+            return true;
+        }
+        const Channel* counts = sums + saved_at + n_labels_;
+        return amount(counts[0]) >= settings_.min_samples_leaf && amount(counts[1]) >= settings_.min_weight_leaf &&
+               std::all_of(counts + 2, counts + 2 + instance_.n_arms,
+                           [&](Channel n) { return amount(n) >= settings_.min_samples_arm; });
+    }
+    Side side_of(const Channel* sums) const {
+        Side side;
+        side.key = {sums[0], sums[1]};
+        side.n_rows = amount(sums[rows_at]);
+        side.worst = amount(sums[worst_at]);
+        // The first of the best labels. What they save is not negative.
+        const Channel* saved = sums + saved_at;
+        side.label = static_cast<std::int32_t>(std::max_element(saved, saved + n_labels_) - saved);
+        side.lone_leaf = side.worst - amount(saved[side.label]) + penalty();
+        side.leaf = is_enough(sums) ? side.lone_leaf : unreachable;
+        return side;
+    }
+
+    // The rows of a draft. Those of the last parent asked for are kept: its children stand side by side.
+    RowSet rows_of(std::int32_t number) {
+        const Draft& draft = drafts_[static_cast<std::size_t>(number)];
+        if (draft.parent == none) {
+            return all_rows(instance_);
+        }
+        if (parent_ != draft.parent) {
+            parent_rows_ = rows_of(draft.parent);
+            parent_ = draft.parent;
+        }
+        Split split = split_rows(instance_, parent_rows_, draft.axis, draft.code);
+        return std::move(draft.is_left ? split.left : split.right);
+    }
+
+    bool look_at(std::int32_t number, int depth, bool has_siblings);
+    RootTests find_stumps(const RowSet& set, Amount budget);
+    void join(std::int32_t number, int depth, const RowSet& set, const RootTests& found);
+    std::int32_t leaf_number(const Side& side);
+    std::int32_t draft_number(const Side& side, int depth, Amount budget, Amount split, const Draft& made);
+    void flatten(const std::vector<std::int32_t>& order, Found& found);
+
+    const Instance& instance_;
+    const Settings& settings_;
+    const Limits& limits_;
+    const Control& control_;
+    const Wish& wish_;
+    RootTestFinder& finder_;
+    ColumnSets tests_;
+    std::size_t n_labels_;
+    bool has_minimum_;
+    std::size_t n_channels_;
+    Sums channels_;  // of every row
+    std::vector<Draft> drafts_;
+    std::vector<std::vector<std::int32_t>> levels_;  // drafts by depth
+    std::vector<std::unordered_map<RowsKey, std::int32_t, KeyHash>> by_key_{levels_.size()};
+    std::unordered_map<LeafKey, std::int32_t, LeafHash> leaf_numbers_;
+    std::vector<LeafKey> leaves_;
+    std::vector<Edge> edges_;
+    std::int32_t parent_ = none;
+    RowSet parent_rows_;
+
+    // Of the look at hand.
+    Sums by_code_;
+    std::vector<Amount> saved_;
+    std::vector<std::int32_t> next_;
+    struct Parted {
+        RowsKey key;  // the lesser one of the two sides'
+        std::int32_t axis;
+        std::int32_t code;
+        std::int32_t next;  // the next code that occurs: on an ordered axis, or where it is the only other category
+        Side left;
+        Side right;
+        Amount split_left;
+        Amount split_right;
+    };
+    struct Class {
+        std::size_t from, to;
+    };
+    std::vector<Parted> parted_;
+    std::vector<std::int32_t> order_;
+    std::vector<Class> classes_;
+    bool comes_before(std::int32_t one, std::int32_t two) const {
+        const Parted& x = parted_[static_cast<std::size_t>(one)];
+        const Parted& y = parted_[static_cast<std::size_t>(two)];
+        return std::pair(x.axis, x.code) < std::pair(y.axis, y.code);
+    }
+};
+
+bool Builder::look_at(std::int32_t number, int depth, bool has_siblings) {
+    const RowSet set = rows_of(number);
+    const Draft& draft = drafts_[static_cast<std::size_t>(number)];
+    RootTests found;
+    if (depth > 1) {
+        found = finder_.find(set, depth, draft.budget);
+    } else if (has_siblings && finder_.has_table(parent_rows_)) {
+        found = finder_.find_stumps(parent_rows_, draft.axis, draft.code, draft.is_left, set, draft.budget);
+    } else {
+        found = find_stumps(set, draft.budget);
+    }
+    if (!found.is_complete) {
+        return false;
+    }
+    join(number, depth, set, found);
+    drafts_[static_cast<std::size_t>(number)].is_looked_at = true;
+    return true;
+}
+
+// Every test of every axis, in one pass over the rows of each.
+RootTests Builder::find_stumps(const RowSet& set, Amount budget) {
+    RootTests found;
+    const std::size_t n = set.rows.size();
+    const bool is_signed = instance_.n_labels == 2;
+    const std::size_t width = is_signed ? 1 : n_labels_;
+    std::vector<Amount> all(width, 0);
+    const auto add = [&](std::int32_t row, Amount* sums) {
+        const auto r = static_cast<std::size_t>(row);
+        for (auto g = static_cast<std::size_t>(instance_.gain_start[r]);
+             g < static_cast<std::size_t>(instance_.gain_start[r + 1]); ++g) {
+            sums[instance_.gains[g].label] += instance_.gains[g].amount;
+        }
+    };
+    if (!is_signed) {
+        for (const std::int32_t row : set.rows) {
+            add(row, all.data());
+        }
+    }
+    std::vector<Amount> left(width);
+    std::vector<std::uint8_t> occurs;
+    for (std::size_t a = 0; a < instance_.axes.size(); ++a) {
+        const Axis& axis = instance_.axes[a];
+        const auto n_codes = static_cast<std::size_t>(axis.n_codes);
+        saved_.assign(n_codes * width, 0);
+        occurs.assign(n_codes, 0);
+        if (is_signed) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto r = static_cast<std::size_t>(set.rows[i]);
+                const auto c = static_cast<std::size_t>(axis.codes[r]);
+                saved_[c] += instance_.balance[r];
+                occurs[c] = 1;
+            }
+        } else {
+            for (std::size_t i = 0; i < n; ++i) {
+                const auto c = static_cast<std::size_t>(axis.codes[static_cast<std::size_t>(set.rows[i])]);
+                add(set.rows[i], saved_.data() + c * width);
+                occurs[c] = 1;
+            }
+        }
+        const auto last =
+            static_cast<std::size_t>(occurs.rend() - std::find(occurs.rbegin(), occurs.rend(), std::uint8_t{1}) - 1);
+        const bool is_alone = std::find(occurs.begin(), occurs.end(), std::uint8_t{1}) - occurs.begin() ==
+                              static_cast<std::ptrdiff_t>(last);
+        if (is_alone) {
+            continue;
+        }
+        std::fill(left.begin(), left.end(), 0);
+        const std::size_t end = axis.is_categorical ? static_cast<std::size_t>(axis.n_tests) : last;
+        for (std::size_t c = 0; c < end; ++c) {
+            if (occurs[c] == 0) {
+                continue;
+            }
+            Amount value = set.worst + 2 * penalty();
+            if (is_signed) {
+                left[0] = saved_[c] + (axis.is_categorical ? 0 : left[0]);
+                // (D − |x|) / 2 + (D' − |y − x|) / 2
+                const Amount x = left[0];
+                const Amount y = set.balance;
+                value = (set.worst - std::abs(x) - std::abs(y - x)) / 2 + 2 * penalty();
+            } else {
+                Amount most_left = 0;
+                Amount most_right = 0;
+                for (std::size_t k = 0; k < width; ++k) {
+                    left[k] = saved_[c * width + k] + (axis.is_categorical ? 0 : left[k]);
+                    most_left = std::max(most_left, left[k]);
+                    most_right = std::max(most_right, all[k] - left[k]);
+                }
+                value -= most_left + most_right;
+            }
+            if (value <= budget) {
+                found.tests.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(c), 0, 0});
+            }
+        }
+    }
+    return found;
+}
+
+std::int32_t Builder::leaf_number(const Side& side) {
+    const auto [place, is_new] =
+        leaf_numbers_.try_emplace({side.leaf, side.label}, static_cast<std::int32_t>(leaves_.size()));
+    if (is_new) {
+        leaves_.push_back(place->first);
+    }
+    return ~place->second;
+}
+
+std::int32_t Builder::draft_number(const Side& side, int depth, Amount budget, Amount split, const Draft& made) {
+    const auto level = static_cast<std::size_t>(depth);
+    const auto [place, is_new] = by_key_[level].try_emplace(side.key, static_cast<std::int32_t>(drafts_.size()));
+    if (is_new) {
+        drafts_.push_back(made);
+        drafts_.back().budget = budget;
+        drafts_.back().split = split;
+        drafts_.back().leaf = side.leaf;
+        drafts_.back().label = side.label;
+        levels_[level].push_back(place->second);
+    } else {
+        Draft& known = drafts_[static_cast<std::size_t>(place->second)];
+        known.budget = std::max(known.budget, budget);
+        known.split = std::max(known.split, split);
+    }
+    return place->second;
+}
+
+// From tests and bounds of their sides to edges.
+void Builder::join(std::int32_t number, int depth, const RowSet& set, const RootTests& found) {
+    const Amount budget = drafts_[static_cast<std::size_t>(number)].budget;
+    const Sums all = sum(set);
+    Sums right(n_channels_);
+    parted_.clear();
+    bool is_one_axis = true;
+    for (std::size_t i = 0; i < found.tests.size();) {
+        const std::int32_t number_of_axis = found.tests[i].axis;
+        const Axis& axis = instance_.axes[static_cast<std::size_t>(number_of_axis)];
+        const auto n_codes = static_cast<std::size_t>(axis.n_codes);
+        is_one_axis = is_one_axis && number_of_axis == found.tests[0].axis;
+        by_code_.assign(n_codes * n_channels_, 0);
+        if (n_channels_ == saved_at + 2) {
+            add_by_code<saved_at + 2>(axis, set, n_channels_);
+        } else {
+            add_by_code<0>(axis, set, n_channels_);
+        }
+        // The next code that occurs, or none; a code that does not occur points to itself.
+        next_.assign(n_codes, axis.n_codes);
+        std::int32_t seen = axis.n_codes;
+        std::int32_t n_seen = 0;
+        for (std::size_t c = n_codes; c-- > 0;) {
+            const bool occurs = by_code_[c * n_channels_ + rows_at] > 0;
+            next_[c] = occurs ? seen : static_cast<std::int32_t>(c);
+            seen = occurs ? static_cast<std::int32_t>(c) : seen;
+            n_seen += occurs ? 1 : 0;
+        }
+        if (!axis.is_categorical) {
+            for (std::size_t c = 1; c < n_codes; ++c) {
+                for (std::size_t k = 0; k < n_channels_; ++k) {
+                    by_code_[c * n_channels_ + k] += by_code_[(c - 1) * n_channels_ + k];
+                }
+            }
+        }
+        for (; i < found.tests.size() && found.tests[i].axis == number_of_axis; ++i) {
+            const SidesOfTest& test = found.tests[i];
+            const auto c = static_cast<std::size_t>(test.code);
+            // A threshold at a code that does not occur parts the rows as the one before does, and the second of two
+            // categories as the first.
+            const bool is_second = axis.is_categorical && n_seen == 2 && test.code != seen;
+            if (next_[c] == test.code || (next_[c] == axis.n_codes && !axis.is_categorical) || n_seen < 2 ||
+                is_second) {
+                continue;
+            }
+            const Channel* left = by_code_.data() + c * n_channels_;
+            for (std::size_t k = 0; k < n_channels_; ++k) {
+                right[k] = all[k] - left[k];
+            }
+            Parted parted;
+            parted.axis = test.axis;
+            parted.code = test.code;
+            parted.next = axis.is_categorical && n_seen > 2 ? axis.n_codes : next_[c];
+            parted.left = side_of(left);
+            parted.right = side_of(right.data());
+            parted.key = std::min(parted.left.key, parted.right.key);
+            parted.split_left = std::max(bounds::split(penalty()), found.split_cost(test.left, parted.left.worst));
+            parted.split_right = std::max(bounds::split(penalty()), found.split_cost(test.right, parted.right.worst));
+            parted_.push_back(parted);
+        }
+    }
+    // Tests that part the rows in the same way stand side by side, the first of the caller's tests first. Two tests of
+    // one axis never do.
+    order_.resize(parted_.size());
+    std::iota(order_.begin(), order_.end(), 0);
+    if (!is_one_axis) {
+        std::sort(order_.begin(), order_.end(), [&](std::int32_t one, std::int32_t two) {
+            const RowsKey& x = parted_[static_cast<std::size_t>(one)].key;
+            const RowsKey& y = parted_[static_cast<std::size_t>(two)].key;
+            return x != y ? x < y : comes_before(one, two);
+        });
+    }
+    const auto at = [&](std::size_t k) -> const Parted& { return parted_[static_cast<std::size_t>(order_[k])]; };
+    classes_.clear();
+    for (std::size_t from = 0; from < order_.size();) {
+        std::size_t to = from + 1;
+        while (to < order_.size() && at(to).key == at(from).key) {
+            ++to;
+        }
+        classes_.push_back({from, to});
+        from = to;
+    }
+    // In the order of axes and codes, so that the graph does not depend on keys.
+    std::sort(classes_.begin(), classes_.end(),
+              [&](const Class& one, const Class& two) { return comes_before(order_[one.from], order_[two.from]); });
+    const auto first_edge = static_cast<std::int64_t>(edges_.size());
+    for (const auto& [from, to] : classes_) {
+        const Parted& test = at(from);
+        Amount split_left = test.split_left;
+        Amount split_right = test.split_right;
+        for (std::size_t k = from + 1; k < to; ++k) {
+            const bool is_mirrored = at(k).left.key != test.left.key;
+            split_left = std::max(split_left, is_mirrored ? at(k).split_right : at(k).split_left);
+            split_right = std::max(split_right, is_mirrored ? at(k).split_left : at(k).split_right);
+        }
+        const Amount lower_left = std::min(test.left.leaf, split_left);
+        const Amount lower_right = std::min(test.right.leaf, split_right);
+        if (lower_left >= unreachable || lower_right >= unreachable || lower_left + lower_right > budget) {
+            continue;
+        }
+        const auto child = [&](const Side& side, Amount split, Amount room,
+                               bool is_left) -> std::optional<std::int32_t> {
+            const int deepest = bounds::deepest_below(room + 1, depth - 1, penalty());
+            if (deepest == 0 || split > room || side.n_rows < 2) {
+                return side.leaf <= room ? std::optional(leaf_number(side)) : std::nullopt;
+            }
+            Draft made;
+            made.parent = number;
+            made.axis = test.axis;
+            made.code = test.code;
+            made.is_left = is_left;
+            return draft_number(side, deepest, room, split, made);
+        };
+        const std::optional<std::int32_t> l = child(test.left, split_left, budget - lower_right, true);
+        const std::optional<std::int32_t> r = l ? child(test.right, split_right, budget - lower_left, false) : l;
+        if (!l || !r || (*l < 0 && *r < 0 && !wish_.has_idle && test.left.label == test.right.label)) {
+            continue;
+        }
+        ColumnSets::Class ways = tests_.begin();
+        for (std::size_t k = from; k < to; ++k) {
+            tests_.add(at(k).axis, at(k).code, at(k).next, ways);
+        }
+        const Axis& axis = instance_.axes[static_cast<std::size_t>(test.axis)];
+        edges_.push_back({axis.original_axis, axis.original_code[static_cast<std::size_t>(test.code)], *l, *r,
+                          tests_.number(ways), ways.n_tests});
+    }
+    drafts_[static_cast<std::size_t>(number)].first_edge = first_edge;
+    drafts_[static_cast<std::size_t>(number)].end_edge = static_cast<std::int64_t>(edges_.size());
+}
+
+void Builder::flatten(const std::vector<std::int32_t>& order, Found& found) {
+    Graph& graph = found.graph;
+    graph.budget = drafts_[0].budget;
+    graph.has_idle = wish_.has_idle;
+    std::vector<Open> open;
+    for (const std::int32_t number : order) {
+        Draft& draft = drafts_[static_cast<std::size_t>(number)];
+        draft.number = static_cast<std::int32_t>(graph.n_nodes());
+        graph.leaf.push_back(draft.leaf);
+        graph.label.push_back(draft.label);
+        if (!draft.is_looked_at && levels_.size() > 1) {
+            open.push_back({draft.number, draft.split});
+        }
+        for (auto e = draft.first_edge; e < draft.end_edge; ++e) {
+            const Edge& edge = edges_[static_cast<std::size_t>(e)];
+            graph.axis.push_back(edge.axis);
+            graph.code.push_back(edge.code);
+            graph.left.push_back(edge.left);
+            graph.right.push_back(edge.right);
+            graph.columns.push_back(edge.columns);
+            graph.ways.push_back(edge.ways);
+        }
+        graph.first_edge.push_back(static_cast<std::int64_t>(graph.n_edges()));
+    }
+    const auto first_leaf = static_cast<std::int32_t>(graph.n_nodes());
+    for (const LeafKey& leaf : leaves_) {
+        graph.leaf.push_back(leaf.value);
+        graph.label.push_back(leaf.label);
+        graph.first_edge.push_back(static_cast<std::int64_t>(graph.n_edges()));
+    }
+    for (std::vector<std::int32_t>* side : {&graph.left, &graph.right}) {
+        for (std::int32_t& node : *side) {
+            node = node < 0 ? first_leaf + ~node : drafts_[static_cast<std::size_t>(node)].number;
+        }
+    }
+    found.missing = prune(graph, open);
+    found.column_sets = tests_.sets();
+    found.n_words = tests_.n_words();
+}
+
+}  // namespace
+
+Found find_good_trees(const Instance& instance, const Settings& settings, const Limits& limits, const Control& control,
+                      const Wish& wish) {
+    // The tolerance is met by a tree that meets it up to the rounding of the numbers that state it.
+    const auto tolerance = static_cast<Amount>(std::floor(instance.to_penalty(wish.tolerance) * (1 + 1e-12)));
+    const int deepest = std::max(0, instance.n_rows - 1);
+    int depth = settings.max_depth < 0 ? deepest : std::min(settings.max_depth, deepest);
+    if (settings.max_leaves > 0) {
+        depth = std::min(depth, settings.max_leaves - 1);
+    }
+    if (instance.n_tests == 0) {
+        depth = 0;
+    }
+    const RowSet all = all_rows(instance);
+    RootTestFinder finder(instance, settings, limits, control);
+    // Where a closed form has the optimum but for rounding, the graph itself has it exactly; else a search comes first.
+    std::optional<RootTestFinder::Range> range;
+    if (settings.max_leaves == 0 && !settings.has_leaf_minimum()) {
+        range = finder.bound(all, depth);
+    }
+    Found found;
+    if (range) {
+        found = Builder(instance, settings, limits, control, wish, finder, range->upper + tolerance, depth).run();
+        found.optimum = found.is_complete ? Optima(found.graph).any[0] : range->upper;
+        found.lower = found.is_complete ? found.optimum : range->lower;
+        found.graph.budget = found.lower + tolerance;
+        prune(found.graph);
+        return found;
+    }
+    Search search(instance, settings, limits, control);
+    const Result best = search.run();
+    // Known from below where the search was stopped: what is within the tolerance of that is good for certain.
+    const Amount budget = best.lower + tolerance;
+    depth = bounds::deepest_below(budget + 1, depth, settings.penalty);
+    found = Builder(instance, settings, limits, control, wish, finder, budget, depth).run();
+    found.optimum = best.cost + times(best.leaves, settings.penalty);
+    found.lower = best.lower;
+    if (settings.max_leaves > 0) {
+        found.graph = with_leaves(found.graph, 1, settings.max_leaves);
+    }
+    found.is_complete = found.is_complete && best.status == Status::optimal;
+    return found;
+}
+
+}  // namespace certree::good

@@ -1,0 +1,268 @@
+#include "good/sides.hpp"
+
+#include <algorithm>
+
+#include "bounds.hpp"
+
+namespace certree::good {
+
+namespace {
+
+constexpr std::size_t most_table_bytes = std::size_t{256} << 20;
+
+std::size_t table_bytes(const Limits& limits) {
+    return limits.memory_bytes <= 0 ? most_table_bytes
+                                    : std::min(most_table_bytes, static_cast<std::size_t>(limits.memory_bytes) / 4);
+}
+
+Settings without_limits(const Settings& settings) {
+    Settings unlimited;
+    unlimited.penalty = settings.penalty;
+    return unlimited;
+}
+
+}  // namespace
+
+RootTestFinder::RootTestFinder(const Instance& instance, const Settings& settings, const Limits& limits,
+                               const Control& control)
+    : instance_(instance),
+      control_(control),
+      kernels_(choose_kernels(!control.is_off(no_simd))),
+      unlimited_(without_limits(settings)),
+      table_bytes_(table_bytes(limits)),
+      search_(instance, unlimited_, limits, control),
+      two_labels_(instance, unlimited_, control, table_bytes_) {}
+
+// A look at one test costs a closed form of depth two on each of its sides; half of the tests are to be expected.
+bool RootTestFinder::has_closed_form(const Local& local, int depth) const {
+    if (instance_.n_labels != 2 || depth > 3) {
+        return false;
+    }
+    const auto n_tests = static_cast<std::size_t>(local.n_tests);
+    if (n_tests * n_tests > table_bytes_ / sizeof(std::int32_t)) {
+        return false;
+    }
+    return depth == 2 || (!control_.is_off(no_triples) && 2 * two_labels_.looks_in_triples(local) < local.n_tests);
+}
+
+// What the best tree under a test costs at least, by its gain.
+Amount RootTestFinder::least(const RowSet& set, const RootTests& found, const SidesOfTest& test) {
+    return (set.worst - test.total - found.slack) >> 1;
+}
+
+std::optional<RootTestFinder::Range> RootTestFinder::bound(const RowSet& set, int depth) {
+    const Local local(instance_, set);
+    if (depth < 2 || local.n_tests == 0 || !has_closed_form(local, depth)) {
+        return std::nullopt;
+    }
+    kept_ = find_closed(set, local, depth, unreachable);
+    if (!kept_->is_complete) {
+        return std::nullopt;
+    }
+    Amount most = (set.balance < 0 ? -set.balance : set.balance) - 2 * unlimited_.penalty;
+    for (const SidesOfTest& test : kept_->tests) {
+        most = std::max(most, test.total);
+    }
+    return Range{(set.worst - most - kept_->slack) >> 1, (set.worst - most + kept_->slack + 1) >> 1};
+}
+
+RootTests RootTestFinder::find(const RowSet& set, int depth, Amount budget) {
+    if (kept_) {
+        RootTests found = std::move(*kept_);
+        kept_.reset();
+        std::erase_if(found.tests, [&](const SidesOfTest& test) { return least(set, found, test) > budget; });
+        return found;
+    }
+    const Local local(instance_, set);
+    if (local.n_tests == 0) {
+        return {};
+    }
+    return has_closed_form(local, depth) ? find_closed(set, local, depth, budget)
+                                         : find_by_intervals(set, local, depth, budget);
+}
+
+// Rounded amounts make each gain wrong by at most the slack, that of both sides together included.
+RootTests RootTestFinder::find_closed(const RowSet& set, const Local& local, int depth, Amount budget) const {
+    const Amount penalty = unlimited_.penalty;
+    const Prepared prepared(instance_, penalty, set, local, kernels_, control_);
+    const auto n_tests = static_cast<std::size_t>(local.n_tests);
+    const int shift = prepared.amounts.shift;
+    const int most_leaves = depth == 2 ? 2 : 4;
+    Gains gains(n_tests, most_leaves);
+    PairTable table(local);
+    find_all_pair_gains(prepared, gains, table);
+    if (depth == 3 && !control_.should_stop()) {
+        find_triple_gains(prepared, table, gains, 1);
+    }
+    RootTests found;
+    found.are_gains = true;
+    found.slack = prepared.amounts.slack;
+    if (control_.should_stop()) {
+        found.is_complete = false;
+        return found;
+    }
+    const auto split_gain = [&](const std::vector<std::int32_t>(&side)[4], std::size_t test) {
+        Amount most = -unreachable;
+        for (int m = 1; m < most_leaves; ++m) {
+            most = std::max(most, (Amount{side[m][test]} << shift) - 2 * penalty * (m + 1));
+        }
+        return most;
+    };
+    for (std::size_t t = 0; t < n_tests; ++t) {
+        const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[t])];
+        SidesOfTest sides{axis.axis, local.test_code[t], 0, 0, gains.total(t, shift, penalty)};
+        if (least(set, found, sides) > budget) {
+            continue;
+        }
+        sides.left = split_gain(gains.left, t);
+        sides.right = split_gain(gains.right, t);
+        if (axis.is_reversed) {
+            std::swap(sides.left, sides.right);
+        }
+        found.tests.push_back(sides);
+    }
+    return found;
+}
+
+bool RootTestFinder::has_table(const RowSet& whole) const {
+    const std::size_t n_tests = static_cast<std::size_t>(instance_.n_tests);
+    return instance_.n_labels == 2 && !whole.rows.empty() && n_tests * n_tests <= table_bytes_ / sizeof(std::int32_t);
+}
+
+// With y the signed sum of the part and x that of the part and a test, two leaves cost (D − |x| − |y − x|) / 2 + 2λ.
+RootTests RootTestFinder::find_stumps(const RowSet& whole, std::int32_t axis, std::int32_t code, bool is_left,
+                                      const RowSet& part, Amount budget) {
+    if (!table_ || table_->set.key != whole.key) {
+        table_ = std::make_unique<Table>(instance_, unlimited_.penalty, whole, kernels_, control_);
+        Gains gains(static_cast<std::size_t>(table_->local.n_tests), 2);
+        find_all_pair_gains(table_->prepared, gains, table_->pairs);
+        if (control_.should_stop()) {
+            table_.reset();
+        }
+    }
+    RootTests found;
+    if (!table_) {
+        found.is_complete = false;
+        return found;
+    }
+    const Local& local = table_->local;
+    const PairTable& pairs = table_->pairs;
+    const auto own = std::find_if(local.axes.begin(), local.axes.end(),
+                                  [&](const LocalAxis& candidate) { return candidate.axis == axis; });
+    std::int32_t test = own->first_test;
+    while (local.test_code[static_cast<std::size_t>(test)] != code) {
+        ++test;
+    }
+    const bool is_inside = is_left != own->is_reversed;
+    const std::int32_t* inside = pairs.row(test);
+    const std::int32_t y = is_inside ? pairs.total[static_cast<std::size_t>(test)]
+                                     : pairs.all - pairs.total[static_cast<std::size_t>(test)];
+    const int shift = table_->prepared.amounts.shift;
+    // (D − gain · 2^s − slack) / 2 + 2λ <= budget
+    const Amount least_gain =
+        (part.worst - 2 * (budget - 2 * unlimited_.penalty) - table_->prepared.amounts.slack - 1) >> shift;
+    for (std::size_t a = 0; a < local.axes.size(); ++a) {
+        const LocalAxis& other = local.axes[a];
+        const std::int32_t offset = pairs.layout.offset[a];
+        for (std::int32_t t = 0; t < other.n_tests; ++t) {
+            const std::int32_t both = inside[offset + t];
+            const auto place = static_cast<std::size_t>(other.first_test + t);
+            const std::int32_t x = is_inside ? both : pairs.total[place] - both;
+            if (magnitude(x) + magnitude(Amount{y} - x) >= least_gain) {
+                found.tests.push_back({other.axis, local.test_code[place], 0, 0});
+            }
+        }
+    }
+    return found;
+}
+
+// The tests of an axis between two that were looked at are bounded by these (Interval); what is left is looked at, the
+// middle first.
+RootTests RootTestFinder::find_by_intervals(const RowSet& set, const Local& local, int depth, Amount budget) {
+    using bounds::Sides;
+    struct Part {
+        std::int32_t from, to;  // tests, to: one past the last
+        std::int32_t below_at, above_at;
+        Sides below, above;
+    };
+    const Amount penalty = unlimited_.penalty;
+    RootTests found;
+    std::vector<Amount> mass;
+    std::vector<Part> parts;
+    for (const LocalAxis& axis : local.axes) {
+        mass.assign(static_cast<std::size_t>(axis.n_codes) + 1, 0);
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            mass[static_cast<std::size_t>(axis.codes[i]) + 1] += instance_.worst[static_cast<std::size_t>(set.rows[i])];
+        }
+        for (std::size_t c = 1; c < mass.size(); ++c) {
+            mass[c] += mass[c - 1];
+        }
+        const Sides unknown{penalty, penalty};
+        const bool is_ordered = !axis.is_categorical && !control_.is_off(no_interval);
+        if (is_ordered) {
+            parts.assign(1, {0, axis.n_tests, -1, axis.n_tests, unknown, unknown});
+        } else {
+            parts.clear();
+            for (std::int32_t test = 0; test < axis.n_tests; ++test) {
+                parts.push_back({test, test + 1, -1, axis.n_tests, unknown, unknown});
+            }
+        }
+        // Rows up to and with a test; the ends of the axis are no tests, and nothing is known of them.
+        const auto upto = [&](std::int32_t test) { return mass[static_cast<std::size_t>(test) + 1]; };
+        const auto sides_at = [&](const Part& part, std::int32_t test) {
+            if (!is_ordered) {
+                return unknown;
+            }
+            const Sides sides = bounds::interval(part.below, part.above, upto(test) - upto(part.below_at),
+                                                 upto(part.above_at) - upto(test));
+            return Sides{std::max(sides.left, penalty), std::max(sides.right, penalty)};
+        };
+        while (!parts.empty()) {
+            Part part = parts.back();
+            parts.pop_back();
+            const auto is_out = [&](std::int32_t test) {
+                const Sides sides = sides_at(part, test);
+                return sides.left + sides.right > budget;
+            };
+            while (part.from < part.to && is_out(part.from)) {
+                ++part.from;
+            }
+            while (part.from < part.to && is_out(part.to - 1)) {
+                --part.to;
+            }
+            if (part.from == part.to) {
+                continue;
+            }
+            const std::int32_t test = part.from + (part.to - part.from) / 2;
+            Sides sides = sides_at(part, test);
+            if (sides.left + sides.right <= budget) {
+                const Split split = split_rows(instance_, set, axis, test);
+                const Amount spare = is_ordered ? (upto(part.to - 1) - upto(part.from)) / 2 : 0;
+                const auto solve = [&](const RowSet& side, Amount& own, Amount other) {
+                    own = std::max(own, search_.lower_bound(side, depth - 1, budget + 1 - other + spare));
+                };
+                solve(split.left, sides.left, sides.right);
+                if (sides.left + sides.right <= budget) {
+                    solve(split.right, sides.right, sides.left);
+                }
+                if (control_.should_stop()) {
+                    found.is_complete = false;
+                    return found;
+                }
+                if (sides.left + sides.right <= budget) {
+                    SidesOfTest kept{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + test)],
+                                     sides.left, sides.right};
+                    if (axis.is_reversed) {
+                        std::swap(kept.left, kept.right);
+                    }
+                    found.tests.push_back(kept);
+                }
+            }
+            parts.push_back({part.from, test, part.below_at, test, part.below, sides});
+            parts.push_back({test + 1, part.to, test, part.above_at, sides, part.above});
+        }
+    }
+    return found;
+}
+
+}  // namespace certree::good

@@ -1,0 +1,95 @@
+// What the sides of root tests cost at least: for a set of rows and a budget, every test whose two sides may be part of
+// a tree within it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "control.hpp"
+#include "instance/subset.hpp"
+#include "search/search.hpp"
+#include "shallow/two_labels/gains.hpp"
+#include "shallow/two_labels/two_labels.hpp"
+
+namespace certree::good {
+
+// A test on an axis of the instance, and a bound for each of its sides: either of what a tree of the side that splits
+// costs, or of what it gains (two labels, section 4 of docs/method.md), as `RootTests` says. Left is where the
+// instance's test holds.
+struct SidesOfTest {
+    std::int32_t axis;
+    std::int32_t code;
+    Amount left;
+    Amount right;
+    Amount total = 0;  // of gains: what the best tree under the test gains, leaves included
+};
+
+struct RootTests {
+    std::vector<SidesOfTest> tests;
+    bool are_gains = false;
+    Amount slack = 0;  // of gains: what rounding may have taken off
+    bool is_complete = true;
+
+    // What a tree that splits costs at least on a side with this bound and these amounts.
+    Amount split_cost(Amount bound, Amount worst) const {
+        return are_gains ? std::max<Amount>(0, (worst - bound - slack) >> 1) : bound;
+    }
+};
+
+// Limits on leaves play no part: lifting them only adds trees, so the bounds hold with them too.
+class RootTestFinder {
+public:
+    RootTestFinder(const Instance& instance, const Settings& settings, const Limits& limits, const Control& control);
+
+    // Of all trees of this depth, where a closed form finds that at once: no tree costs less than `lower`, and one
+    // costs no more than `upper`. What it found of the root tests is kept for `find`, if that is asked next.
+    struct Range {
+        Amount lower;
+        Amount upper;
+    };
+    std::optional<Range> bound(const RowSet& set, int depth);
+
+    // Pre: depth >= 2. Every test whose sides, at a depth less, cost no more than the budget together, and perhaps
+    // some others.
+    RootTests find(const RowSet& set, int depth, Amount budget);
+
+    // The tests of a part of a set whose two sides, as leaves, may cost no more than the budget. One side of a test of
+    // the whole is the part; the sums under every pair of tests of the whole are made once, and kept while parts of the
+    // same whole are asked for. Pre: two labels, and `has_table`.
+    bool has_table(const RowSet& whole) const;
+    RootTests find_stumps(const RowSet& whole, std::int32_t axis, std::int32_t code, bool is_left, const RowSet& part,
+                          Amount budget);
+
+private:
+    struct Table {
+        RowSet set;
+        Local local;
+        Prepared prepared;
+        PairTable pairs;
+
+        Table(const Instance& instance, Amount penalty, const RowSet& whole, const Kernels& kernels,
+              const Control& control)
+            : set(whole),
+              local(instance, set),
+              prepared(instance, penalty, set, local, kernels, control),
+              pairs(local) {}
+    };
+
+    bool has_closed_form(const Local& local, int depth) const;
+    RootTests find_closed(const RowSet& set, const Local& local, int depth, Amount budget) const;
+    static Amount least(const RowSet& set, const RootTests& found, const SidesOfTest& test);
+    RootTests find_by_intervals(const RowSet& set, const Local& local, int depth, Amount budget);
+
+    const Instance& instance_;
+    const Control& control_;
+    const Kernels& kernels_;
+    Settings unlimited_;
+    std::size_t table_bytes_;
+    Search search_;
+    TwoLabels two_labels_;
+    std::optional<RootTests> kept_;  // of `bound`
+    std::unique_ptr<Table> table_;   // of `find_stumps`
+};
+
+}  // namespace certree::good

@@ -1,0 +1,169 @@
+// Sets of good trees against plain recursion: how many trees cost how much, whatever closed form, bound or stop.
+#include <map>
+#include <numeric>
+
+#include "good/build.hpp"
+#include "good/counts.hpp"
+#include "tests/test_runs.hpp"
+
+namespace certree::test {
+
+namespace {
+
+using namespace certree::good;
+
+// Of the trees of a set of rows: what the leaf costs, and how many trees that split cost how much.
+struct Plain {
+    Amount leaf = unreachable;
+    std::int32_t label = 0;
+    std::map<Amount, double> splits;
+
+    std::map<Amount, double> all() const {
+        std::map<Amount, double> trees = splits;
+        if (leaf < unreachable) {
+            trees[leaf] += 1;
+        }
+        return trees;
+    }
+};
+
+class PlainTrees {
+public:
+    PlainTrees(const Instance& instance, const Settings& settings, bool has_idle)
+        : instance_(instance), settings_(settings), has_idle_(has_idle) {}
+
+    Plain find(const RowSet& set, int depth, bool is_root = true) {
+        Plain found;
+        std::vector<Amount> saved(static_cast<std::size_t>(instance_.n_labels), 0);
+        for (const std::int32_t row : set.rows) {
+            const auto r = static_cast<std::size_t>(row);
+            for (auto g = instance_.gain_start[r]; g < instance_.gain_start[r + 1]; ++g) {
+                const Gain& gain = instance_.gains[static_cast<std::size_t>(g)];
+                saved[static_cast<std::size_t>(gain.label)] += gain.amount;
+            }
+        }
+        found.label = static_cast<std::int32_t>(std::max_element(saved.begin(), saved.end()) - saved.begin());
+        // keeps_limits lets any lone leaf pass: the leaf of a part is asked for as a side of a split.
+        if (is_root || is_enough(set)) {
+            found.leaf = set.worst - saved[static_cast<std::size_t>(found.label)] + settings_.penalty;
+        }
+        if (depth == 0) {
+            return found;
+        }
+        std::map<SetKey, bool> seen;
+        for (std::size_t a = 0; a < instance_.axes.size(); ++a) {
+            for (std::int32_t code = 0; code < instance_.axes[a].n_tests; ++code) {
+                const Split split = split_rows(instance_, set, static_cast<std::int32_t>(a), code);
+                if (split.left.rows.empty() || split.right.rows.empty() ||
+                    !seen.emplace(std::min(split.left.key, split.right.key), true).second) {
+                    continue;
+                }
+                const Plain left = find(split.left, depth - 1, false);
+                const Plain right = find(split.right, depth - 1, false);
+                for (const auto& [x, n] : left.all()) {
+                    for (const auto& [y, m] : right.all()) {
+                        found.splits[x + y] += n * m;
+                    }
+                }
+                if (!has_idle_ && left.label == right.label && left.leaf < unreachable && right.leaf < unreachable) {
+                    found.splits[left.leaf + right.leaf] -= 1;
+                }
+            }
+        }
+        return found;
+    }
+
+private:
+    bool is_enough(const RowSet& set) const {
+        if (!settings_.has_leaf_minimum()) {
+            return true;
+        }
+        Amount weight = 0;
+        for (const std::int32_t row : set.rows) {
+            weight += instance_.weight[static_cast<std::size_t>(row)];
+        }
+        return set.count >= settings_.min_samples_leaf && weight >= settings_.min_weight_leaf;
+    }
+
+    const Instance& instance_;
+    const Settings& settings_;
+    bool has_idle_;
+};
+
+double sum(const std::vector<Count>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), 0.0,
+                           [](double total, Count n) { return total + static_cast<double>(n); });
+}
+
+double count_upto(const std::map<Amount, double>& trees, Amount most) {
+    double n = 0;
+    for (const auto& [value, count] : trees) {
+        n += value <= most ? count : 0;
+    }
+    return n;
+}
+
+constexpr std::uint32_t some_switches[] = {0, no_triples, no_interval, no_simd, no_fine_grid, no_triples | no_interval};
+
+}  // namespace
+
+TEST(good_trees_are_all_trees) {
+    Random random(71);
+    for (int n = 0; n < 240; ++n) {
+        const Table table = draw_small(random, 10);
+        Constraints constraints;
+        constraints.max_depth = pick(random, 0, 3);
+        constraints.min_samples_leaf = chance(random, 0.3) ? pick(random, 2, 3) : 1;
+        const std::uint32_t switches = no_row_dropping | some_switches[n % 6];
+        const Input input = table.input(table.normaliser(), false);
+        const Instance instance = prepare(input, constraints.has_leaf_minimum(), switches);
+        const Settings settings = instance.settings(constraints, some_penalties[pick(random, 0, 4)]);
+        const std::vector<std::int32_t> columns = [&] {
+            std::vector<std::int32_t> numbers(input.sizes.size());
+            std::iota(numbers.begin(), numbers.end(), 0);
+            return numbers;
+        }();
+        Wish wish;
+        wish.tolerance = uniform(random, 0.0, 0.3);
+        wish.has_idle = chance(random, 0.3);
+        wish.column_of_axis = columns;
+        wish.n_columns = static_cast<std::int32_t>(columns.size());
+        const Limits limits;
+        describe("good trees, table " + std::to_string(n));
+
+        const Control control(1e18, switches);
+        const Found found = find_good_trees(instance, settings, limits, control, wish);
+        CHECK(found.is_complete);
+        PlainTrees plain(instance, settings, wish.has_idle);
+        const RowSet all = all_rows(instance);
+        const std::map<Amount, double> trees = plain.find(all, settings.max_depth).all();
+        const Amount budget = found.graph.budget;
+        CHECK(found.optimum == trees.begin()->first || count_upto(trees, found.optimum - 1) == 0);
+        const double expected = count_upto(trees, budget);
+        const Counts counts(found.graph, 1000000, false, control);
+        CHECK(sum(counts.count(budget).least) == expected);
+        CHECK(sum(counts.count(found.optimum).least) == count_upto(trees, found.optimum));
+        const Counts coarse(found.graph, 1, false, control);
+        CHECK(sum(coarse.count(budget).least) <= expected && expected <= sum(coarse.count(budget).most));
+        if (expected < 3000) {
+            const Trees listed = list_trees(found.graph, 0, 5000, control);
+            CHECK(static_cast<double>(listed.size()) == expected);
+            CHECK(std::is_sorted(listed.value.begin(), listed.value.end()));
+        }
+        for (const Counts* drawn_by : {&counts, &coarse}) {
+            const Trees drawn = drawn_by->draw(20, 5);
+            CHECK(drawn.size() == 20);
+            CHECK(*std::max_element(drawn.value.begin(), drawn.value.end()) <= budget);
+        }
+        // Stopped anywhere: nothing is there that is no good tree, and nothing is missing below what is said.
+        const Control stopped(Control::Asked{pick(random, 0, 60)}, switches);
+        const Found part = find_good_trees(instance, settings, limits, stopped, wish);
+        const Counts part_counts(part.graph, 1000000, false, control);
+        CHECK(part.lower <= found.optimum && part.graph.budget <= budget);
+        CHECK(sum(part_counts.count(part.graph.budget).least) <= count_upto(trees, part.graph.budget));
+        const Amount below = std::min(part.missing - 1, part.graph.budget);
+        CHECK(sum(part_counts.count(below).least) == count_upto(trees, below));
+    }
+}
+
+}  // namespace certree::test
