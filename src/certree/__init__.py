@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from certree.solution import Solution
     from certree.solver import Limits, solve
     from certree.tree import Tree
+    from certree.tree_set import TreeSet, good_trees
 
 __version__ = version("certree")
 
@@ -36,6 +37,7 @@ __all__ = [
     "SparseTreeCV",
     "SparseTreeClassifier",
     "Tree",
+    "TreeSet",
     "__version__",
     "certify",
     "datasets",
@@ -45,6 +47,7 @@ __all__ = [
     "export_latex",
     "export_sql",
     "export_text",
+    "good_trees",
     "guess_depth",
     "guess_thresholds",
     "load",
@@ -73,6 +76,7 @@ _ROOMS = {
     "solution": ("Solution",),
     "solver": ("Limits", "solve"),
     "tree": ("Tree",),
+    "tree_set": ("TreeSet", "good_trees"),
 }
 """Where the names of `__all__` that are not rooms themselves come from."""
 

@@ -255,16 +255,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             Real numbers of any scale, not negative.
         """
         started = time.perf_counter()
-        table = self._read(X, reset=True)
-        classes, codes = self._read_labels(y, table.n_rows)
-        weights = check_weights(sample_weight, table.n_rows)
-        factors = self._class_factors(classes, codes)
-        if factors is not None:
-            weights = check_weights(
-                weigh_amounts("class_weight", factors[codes, None], weights, table)[:, 0], table.n_rows
-            )
-        problem, guarantees = self._make_problem(table, classes, codes, weights)
-        warn_about(self.columns_)
+        problem, classes, weights, factors, guarantees = self._pose(X, y, sample_weight)
         predicted = self._predict_reference(X, y, weights, classes, problem)
         solution = self._solve(problem, predicted)
 
@@ -296,6 +287,26 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         """For each row the shares of the labels in its leaf, by weight."""
         check_is_fitted(self)
         return self.tree_.predict_proba(self._read(X, reset=False))
+
+    def pose(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Problem, Array]:
+        """The problem that `fit` solves, and the weight of every given row, for rooms that ask more of it."""
+        self._validate_params()
+        problem, _, weights, _, _ = self._pose(X, y, sample_weight)
+        return problem, weights
+
+    def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Array, Array, Array | None, dict[str, Any]]:
+        """The problem, the labels, the weights, the factors of the labels in them, what guessed parts state."""
+        table = self._read(X, reset=True)
+        classes, codes = self._read_labels(y, table.n_rows)
+        weights = check_weights(sample_weight, table.n_rows)
+        factors = self._class_factors(classes, codes)
+        if factors is not None:
+            weights = check_weights(
+                weigh_amounts("class_weight", factors[codes, None], weights, table)[:, 0], table.n_rows
+            )
+        problem, guarantees = self._make_problem(table, classes, codes, weights)
+        warn_about(self.columns_)
+        return problem, classes, weights, factors, guarantees
 
     def _read_labels(self, y: Any, n_rows: int) -> tuple[Array, Array]:
         if y is None:

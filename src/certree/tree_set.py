@@ -1,0 +1,809 @@
+"""All good trees: the complete set of trees within a tolerance of the best one, and what they agree on.
+
+The engine finds the set as a graph (docs/method.md, section 13); this room reads it. It promises that what is stated
+holds for every tree of the set, whether it was ever written down or not, and that a set is plain data: it pickles, and
+holds no object of the engine.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from certree.certificate import list_settings
+from certree.estimators import SparseTreeClassifier
+from certree.fingerprint import fingerprint
+from certree.problem import Problem
+from certree.solver import (
+    PACKAGE_VERSION,
+    Limits,
+    count_good_trees,
+    draw_good_trees,
+    find_best_through,
+    find_row_labels,
+    keep_edges,
+    keep_leaves,
+    list_good_trees,
+    read_tree,
+    search,
+    search_good_trees,
+    warn_interrupted,
+)
+from certree.tree import Tree, Value
+
+Array = NDArray[Any]
+
+UNREACHABLE = (2**63 - 1) // 8
+"""What the engine says of a tree that does not exist."""
+
+MOST_ENTRIES = 3_000_000
+"""Of the lists that counting keeps; about 100 MB. Beyond that counts are bounded."""
+
+MOST_LISTED = 50_000_000
+"""A tree so far down the list is not written down any more: restrict the set, or draw a sample."""
+
+
+class TreeCount(int):
+    """How many trees there are: an int where the number is exact, else the least that there can be."""
+
+    most: int
+    """No set has more; equal to the number itself where that is exact."""
+
+    def __new__(cls, least: int, most: int) -> TreeCount:
+        count = super().__new__(cls, least)
+        count.most = most
+        return count
+
+    @property
+    def is_exact(self) -> bool:
+        return int(self) == self.most
+
+    def __str__(self) -> str:
+        return f"{int(self):,}" if self.is_exact else f"between {int(self):,} and {self.most:,}"
+
+    def __repr__(self) -> str:
+        return int.__repr__(self) if self.is_exact else f"<{self}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TreeCount, (int(self), self.most)
+
+
+@dataclass(frozen=True, eq=False)
+class GoodTree:
+    """A tree of the set. The tree itself is made when it is asked for."""
+
+    objective: float
+    """As the estimators have it: loss + λ · leaves, or for a policy mean reward − λ · leaves."""
+    n_leaves: int
+    _owner: TreeSet = field(repr=False)
+    _axis: tuple[int, ...] = field(repr=False)
+    _code: tuple[int, ...] = field(repr=False)
+
+    @cached_property
+    def tree(self) -> Tree:
+        return self._owner._make_tree(self._axis, self._code)
+
+    @property
+    def tests(self) -> list[str]:
+        """The tests in words, from the root down."""
+        tree = self.tree
+        return [tree.test(node).text for node in tree.walk() if tree.column[node] >= 0]
+
+    def predict(self, X: Any) -> Array:
+        return self.tree.predict(X)
+
+
+@dataclass(frozen=True)
+class ColumnFact:
+    """What the good trees say of a column. A tree needs a column if it cannot be written without it."""
+
+    column: str
+    share: float
+    """Of the good trees that need the column; the middle of `share_bounds`."""
+    share_bounds: tuple[float, float]
+    objective_without: float
+    """Of the best of all trees without the column, good or not."""
+    price: float
+    """What doing without the column costs: how much worse that objective is than the best."""
+    is_needed: bool
+    """Proved: every good tree needs it."""
+    is_unused: bool
+    """Proved: no good tree has a test that this column could ask."""
+
+
+@dataclass(frozen=True)
+class RootFact:
+    """A root test of good trees."""
+
+    test: str
+    objective: float
+    """Of the best tree with this root."""
+    count: TreeCount
+
+
+@dataclass(frozen=True)
+class CutFact:
+    """A test that good trees have, wherever it stands."""
+
+    column: str
+    test: str
+    threshold: float
+    """NaN where the test has none."""
+    objective: float
+    """Of the best good tree that has it."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowFacts:
+    """What the good trees say of each fitted row; rows of weight zero take no part."""
+
+    index: Array
+    """The row's number in the table that was given."""
+    labels: tuple[Value, ...]
+    objective: Array
+    """float64, rows × labels: of the best good tree that gives the row this label; NaN where none does."""
+    weights: Array
+
+    @property
+    def is_possible(self) -> Array:
+        """bool, rows × labels: whether some good tree gives the row this label."""
+        return ~np.isnan(self.objective)
+
+    @property
+    def is_agreed(self) -> Array:
+        """bool: whether all good trees give the row the same label."""
+        return np.asarray(self.is_possible.sum(axis=1) == 1)
+
+    @property
+    def share_agreed(self) -> float:
+        """By weight, of the rows on which all good trees agree."""
+        return float(self.weights[self.is_agreed].sum() / self.weights.sum())
+
+
+class TreeSet:
+    """Every tree within a tolerance of the best one, in order of objective; made by `good_trees` and `good_policies`.
+
+    Tests that part the rows reaching a node in the same way are one test, each leaf has its best label, and a split
+    into two leaves of one label makes no tree (unless `idle` was asked for). Iterate, index or slice it; nothing is
+    written down that was not asked for.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        found: dict[str, Any],
+        *,
+        tolerance: float,
+        index: Array,
+        limits: Limits,
+        without: frozenset[int] = frozenset(),
+    ) -> None:
+        self.problem = problem
+        self.tolerance = float(tolerance)
+        self.limits = limits
+        self._found = found
+        self._graph: dict[str, Any] = found["graph"]
+        self._index = index
+        self._without = without
+        self._listed: list[GoodTree] = []
+        # The engine holds no λ that is larger than all costs together, and then there is one leaf.
+        rounded = self._to_value(found["penalty"])
+        self._lone_penalty = problem.regularization - rounded if problem.max_depth == 0 else 0.0
+        # A policy's costs are what it falls short of the best action of every row.
+        best = problem.best_rewards
+        self._ceiling = None if best is None else math.fsum(best.tolist()) / problem.normaliser
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_listed": []}
+
+    # What the set is ------------------------------------------------------------------------------------------------
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every good tree is in the set: no limit ended the search early."""
+        return bool(self._found["is_complete"])
+
+    @property
+    def status(self) -> str:
+        """ "complete", or the limit that ended the search."""
+        return str(self._found["status"])
+
+    @property
+    def optimum(self) -> float:
+        """The objective of the best tree there is, or the best bound of it where a limit ended that search."""
+        return self._objective(min(self._found["optimum"], self._found["lower"]))
+
+    @property
+    def threshold(self) -> float:
+        """The worst objective that a good tree may have."""
+        return self._objective(self._graph["budget"])
+
+    @property
+    def complete_below(self) -> float:
+        """Every tree that is better than this is in the set; for a policy, every one above it."""
+        missing = min(self._found["missing"], self._graph["budget"] + 1)
+        return self.threshold if self.is_complete else self._objective(missing)
+
+    @cached_property
+    def count(self) -> TreeCount:
+        """How many trees the set has: exact, or a TreeCount that says between which numbers."""
+        return _add_counts(self._count_roots())
+
+    @property
+    def count_bounds(self) -> tuple[int, int]:
+        return int(self.count), self.count.most
+
+    def count_written(self) -> TreeCount:
+        """How many trees there were if every given test counted by itself, also where it parts the rows as another."""
+        return _add_counts(self._count_roots(counts_ways=True))
+
+    @property
+    def best(self) -> GoodTree:
+        return self[0]
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Figures of the graph: nodes, edges and bytes."""
+        arrays = [value for value in self._graph.values() if isinstance(value, np.ndarray)]
+        return {
+            **self._found["statistics"],
+            "nodes": len(self._graph["leaf"]),
+            "edges": len(self._graph["axis"]),
+            "graph_bytes": sum(array.nbytes for array in arrays),
+        }
+
+    @cached_property
+    def certificate_(self) -> dict[str, Any]:
+        """What was proved, about which problem, as plain data."""
+        settings = list_settings(self.problem)
+        return {
+            "format": "certree good trees",
+            "version": 1,
+            "certree": PACKAGE_VERSION,
+            "status": self.status,
+            "is_complete": self.is_complete,
+            "optimum": self.optimum,
+            "tolerance": self.tolerance,
+            "threshold": self.threshold,
+            "complete_below": self.complete_below,
+            "count": list(self.count_bounds),
+            "idle": bool(self._graph["has_idle"]),
+            "without": [self.problem.features.columns[column].name for column in sorted(self._without)],
+            "rounding": self._found["rounding"],
+            "regularization": settings["regularization"],
+            "constraints": settings["constraints"],
+            "thresholds": settings["thresholds"],
+            "digests": fingerprint(self.problem, settings),
+        }
+
+    def __len__(self) -> int:
+        if not self.count.is_exact:
+            raise TypeError(f"the number of trees is known to be {self.count}; see count")
+        return int(self.count)
+
+    def __bool__(self) -> bool:
+        return self._has(0)
+
+    def __repr__(self) -> str:
+        whole = "complete" if self.is_complete else f"complete below {self.complete_below:.6g} ({self.status})"
+        return f"<TreeSet: {self.count} trees, best {self.optimum:.6g}, tolerance {self.tolerance:g}, {whole}>"
+
+    # Its trees ------------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[GoodTree]:
+        place = 0
+        while self._has(place):
+            yield self._listed[place]
+            place += 1
+
+    @overload
+    def __getitem__(self, place: int) -> GoodTree: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[GoodTree]: ...
+    def __getitem__(self, place: int | slice) -> GoodTree | list[GoodTree]:
+        if isinstance(place, slice):
+            if all(end is None or end >= 0 for end in (place.start, place.stop)) and (place.step or 1) > 0:
+                stop = sys.maxsize if place.stop is None else place.stop
+                if stop > 0:
+                    self._has(stop - 1)
+                return self._listed[place]
+            return [self[i] for i in range(*place.indices(len(self)))]
+        place = len(self) + place if place < 0 else place
+        if place < 0 or not self._has(place):
+            raise IndexError(f"the set has {self.count} trees")
+        return self._listed[place]
+
+    def sample(self, n: int = 1, random_state: Any = None) -> list[GoodTree]:
+        """Trees drawn from the whole set, each with the same chance, with replacement."""
+        if not self:
+            raise ValueError("the set is empty")
+        seed = int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
+        drawn = draw_good_trees(graph=self._graph, n=int(n), seed=seed, most_entries=MOST_ENTRIES)
+        return self._read(drawn)
+
+    def _has(self, place: int) -> bool:
+        """Whether there is such a tree; it is then listed."""
+        while len(self._listed) <= place:
+            first = len(self._listed)
+            if first >= MOST_LISTED:
+                raise ValueError(f"tree {place} is too far down the list: restrict the set, or draw a sample")
+            # What was listed before is gone over again, so each time twice as many are asked for.
+            last = min(max(2 * first, place + 1, 64), MOST_LISTED)
+            found = self._read(list_good_trees(graph=self._graph, first=first, last=last))
+            self._listed += found
+            if len(found) < last - first:
+                return len(self._listed) > place
+        return True
+
+    def _read(self, found: dict[str, Array]) -> list[GoodTree]:
+        start, axis, code, value = (found[name].tolist() for name in ("first_node", "axis", "code", "value"))
+        trees = []
+        for i, cost in enumerate(value):
+            own = tuple(axis[start[i] : start[i + 1]])
+            leaves = (len(own) + 1) // 2
+            trees.append(
+                GoodTree(self._objective(cost, leaves), leaves, self, own, tuple(code[start[i] : start[i + 1]]))
+            )
+        return trees
+
+    def _to_value(self, amount: int) -> float:
+        """An amount of the engine in units of the objective."""
+        return math.ldexp(float(amount) * self._found["factor"], self._found["exponent"])
+
+    def _objective(self, value: int, leaves: int | None = None) -> float:
+        """An amount of the engine as an objective; with the number of leaves, free of the rounding of λ."""
+        found = self._found
+        if leaves is None:
+            cost = self._to_value(int(value) + found["offset"]) + self._lone_penalty
+        else:
+            cost = self._to_value(int(value) - leaves * found["penalty"] + found["offset"])
+            cost += self.problem.regularization * leaves
+        return float(cost if self._ceiling is None else self._ceiling - cost)
+
+    def _objectives(self, values: Array) -> Array:
+        """The same of an array; NaN where there is no tree."""
+        values = np.asarray(values)
+        amounts = (values + np.int64(self._found["offset"])).astype(np.float64)
+        cost = np.ldexp(amounts * self._found["factor"], self._found["exponent"])
+        cost = cost + self._lone_penalty
+        cost = cost if self._ceiling is None else self._ceiling - cost
+        return np.where(values >= UNREACHABLE, np.nan, cost)
+
+    def _make_tree(self, axis: tuple[int, ...], code: tuple[int, ...]) -> Tree:
+        """From nodes in order of depth first to a tree; tests on columns that are left out are asked of others."""
+        left, right = [-1] * len(axis), [-1] * len(axis)
+        axes, codes = list(axis), list(code)
+        features = self.problem.features
+
+        def place(node: int, rows: Array) -> int:
+            """Sets the sides of the node and returns the first node behind its subtree."""
+            if axes[node] < 0:
+                return node + 1
+            holds = _holds(self.problem, axes[node], codes[node])[rows]
+            is_swapped = False
+            if features.axes[axes[node]].column in self._without:
+                axes[node], codes[node], is_swapped = self._ask_another(rows, holds)
+            left[node] = node + 1
+            right[node] = place(node + 1, rows[holds])
+            end = place(right[node], rows[~holds])
+            if is_swapped:
+                left[node], right[node] = right[node], left[node]
+            return end
+
+        place(0, np.arange(self.problem.n_rows))
+        arrays = {"axis": axes, "code": codes, "left": left, "right": right}
+        return read_tree(self.problem, {name: np.array(values) for name, values in arrays.items()})
+
+    def _ask_another(self, rows: Array, holds: Array) -> tuple[int, int, bool]:
+        """The first test on a column that is not left out that parts the rows so, and whether its sides are swapped."""
+        for number, axis in enumerate(self.problem.features.axes):
+            if axis.column in self._without:
+                continue
+            for code in np.unique(self.problem.features.codes[number][rows]).tolist():
+                other = _holds(self.problem, number, code)[rows]
+                if (other == holds).all() or (other != holds).all():
+                    return number, code, bool(other[0] != holds[0])
+        raise AssertionError("the graph says that another column parts these rows so")
+
+    # What they agree on ---------------------------------------------------------------------------------------------
+
+    def columns(self, *, prices: bool = True) -> list[ColumnFact]:
+        """For each column the share of good trees that need it, the price of doing without it, and what is proved.
+
+        The price of a column that every good tree needs takes a search of its own, which `prices=False` saves; it and
+        the objective are then NaN.
+        """
+        self._need_complete("columns")
+        sets = self._column_sets
+        used = np.unique(self._graph["columns"])
+        facts = []
+        for number, column in enumerate(self.problem.features.columns):
+            if number in self._without:
+                continue
+            is_unused = not bool(sets[used, number].any())
+            kept = self._leave_out({number})
+            without = TreeCount(0, 0) if not kept else kept.count
+            is_needed = not kept
+            if kept:
+                objective = kept.best.objective
+            elif prices:
+                objective = self._best_without(number)
+            else:
+                objective = math.nan
+            low, high = 1 - without.most / max(int(self.count), 1), 1 - int(without) / self.count.most
+            low = max(low, 0.0)
+            facts.append(
+                ColumnFact(
+                    column=column.name,
+                    share=(low + high) / 2,
+                    share_bounds=(low, high),
+                    objective_without=objective,
+                    price=max(self._price(objective), 0.0) if objective == objective else math.nan,
+                    is_needed=is_needed,
+                    is_unused=is_unused,
+                )
+            )
+        return facts
+
+    def roots(self) -> list[RootFact]:
+        """The root tests of good trees, best first. The lone leaf, where it is good, has none."""
+        self._need_complete("roots")
+        objectives = self._objectives(self._through[: len(self._root_edges())]).tolist()
+        counts = self._count_roots()[1:]
+        # Where leaves are limited, a test has an edge for each way to share them between its sides.
+        edges: dict[tuple[int, int], list[int]] = {}
+        for edge in self._root_edges():
+            edges.setdefault((int(self._graph["axis"][edge]), int(self._graph["code"][edge])), []).append(edge)
+        facts = [
+            RootFact(
+                self._question(own[0]),
+                min((objectives[edge] for edge in own), key=self._price),
+                _add_counts([counts[edge] for edge in own]),
+            )
+            for own in edges.values()
+        ]
+        return sorted(facts, key=lambda fact: self._price(fact.objective))
+
+    def cuts(self) -> list[CutFact]:
+        """The tests that good trees have, by column and threshold, each with the best good tree that has it.
+
+        A test that several columns could ask is listed under the first of them.
+        """
+        self._need_complete("cuts")
+        graph = self._graph
+        pairs = np.stack([graph["axis"], graph["code"]], axis=1)
+        distinct, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        best = np.full(len(distinct), UNREACHABLE, dtype=np.int64)
+        np.minimum.at(best, inverse.reshape(-1), self._through)
+        facts = []
+        for (axis, code), objective in zip(distinct.tolist(), self._objectives(best).tolist(), strict=True):
+            test = self.problem.features.question(axis, code)
+            threshold = math.nan if test.threshold is None else test.threshold
+            facts.append(CutFact(test.column.name, test.text, threshold, objective))
+        return facts
+
+    def rows(self) -> RowFacts:
+        """For every fitted row and label the best good tree that gives the row this label."""
+        self._need_complete("rows")
+        features = self.problem.features
+        found = find_row_labels(
+            graph=self._graph,
+            codes=features.codes,
+            categorical=np.array([axis.is_categorical for axis in features.axes], dtype=np.uint8),
+            n_labels=len(self.problem.labels),
+        )
+        objective = self._objectives(found.reshape(self.problem.n_rows, len(self.problem.labels)))
+        return RowFacts(self._index, self.problem.labels, objective, self.problem.weights)
+
+    def label_shares(self, n: int = 1000, random_state: Any = None) -> tuple[Array, Array]:
+        """For every fitted row the share of good trees that give it each label, by a sample, and its standard error."""
+        table, labels = self.problem.features.table, len(self.problem.labels)
+        shares = np.zeros((self.problem.n_rows, labels))
+        for drawn in self.sample(n, random_state):
+            shares += np.eye(labels)[drawn.tree.label[drawn.tree.apply(table)]]
+        shares /= n
+        return shares, np.sqrt(shares * (1 - shares) / n)
+
+    # Choosing -------------------------------------------------------------------------------------------------------
+
+    def restrict(
+        self,
+        *,
+        without: Any = None,
+        root: str | None = None,
+        leaves: int | tuple[int, int] | None = None,
+        tolerance: float | None = None,
+    ) -> TreeSet:
+        """The good trees that can be written without some columns, or have a root test, or a number of leaves.
+
+        `without` is a column or several, `root` a test as `roots` writes it or a column, `leaves` a number or the least
+        and the most, `tolerance` a smaller one.
+        """
+        chosen = self
+        if tolerance is not None:
+            chosen = chosen._tighten(float(tolerance))
+        if without is not None:
+            names = [without] if isinstance(without, (str, int, np.integer)) else list(without)
+            chosen = chosen._leave_out({self._column(name) for name in names})
+        if root is not None:
+            chosen = chosen._with_root(root)
+        if leaves is not None:
+            least, most = (leaves, leaves) if isinstance(leaves, (int, np.integer)) else leaves
+            if not 1 <= least <= most:
+                raise ValueError(f"leaves must be a number of at least 1, or the least and the most, not {leaves!r}")
+            most = min(int(most), self.problem.n_rows)
+            graph = keep_leaves(graph=chosen._graph, least=min(int(least), most + 1), most=most)
+            chosen = chosen._with_graph(graph)
+        return chosen
+
+    def best_of(self, *, where: Callable[[GoodTree], bool] | None = None, **choice: Any) -> GoodTree | None:
+        """The best good tree of `restrict(**choice)` for which `where` is true; None where there is none."""
+        return next((tree for tree in self.restrict(**choice) if where is None or where(tree)), None)
+
+    def handful(self) -> dict[str, GoodTree]:
+        """A few trees that differ, by what makes them different: best of all, by root column, by size, by column."""
+        found: dict[str, GoodTree] = {"best": self.best}
+        sizes = range(1, 1 + max(1, 2 ** min(self.problem.max_depth or 5, 5)))
+        choices: list[tuple[str, dict[str, Any]]] = []
+        for number in sorted({number for edge in self._root_edges() for number in self._columns_of(edge)}):
+            name = self.problem.features.columns[number].name
+            choices.append((f"root {name}", {"root": name}))
+        choices += [(f"{size} {'leaf' if size == 1 else 'leaves'}", {"leaves": size}) for size in sizes]
+        for column in self.problem.features.columns:
+            choices.append((f"without {column.name}", {"without": column.name}))
+        seen = {(self.best._axis, self.best._code)}
+        for words, choice in choices:
+            tree = self.best_of(**choice)
+            if tree is not None and (tree._axis, tree._code) not in seen:
+                seen.add((tree._axis, tree._code))
+                found[words] = tree
+        return found
+
+    def complete_part(self) -> TreeSet:
+        """Of a set that a limit ended, the part that is complete: a set with a smaller tolerance."""
+        if self.is_complete:
+            return self
+        budget = min(self._found["missing"] - 1, self._graph["budget"])
+        graph = self._keep(np.ones(len(self._graph["axis"]), dtype=np.uint8), budget=budget)
+        found = self._found | {"graph": graph, "is_complete": True, "status": "complete", "missing": UNREACHABLE}
+        tolerance = self._to_value(budget - self._found["lower"])
+        return TreeSet(
+            self.problem, found, tolerance=tolerance, index=self._index, limits=self.limits, without=self._without
+        )
+
+    # Within ---------------------------------------------------------------------------------------------------------
+
+    def _need_complete(self, what: str) -> None:
+        if not self.is_complete:
+            raise ValueError(
+                f"{what}() states what holds for every good tree, and this set is not complete ({self.status}): ask "
+                f"complete_part() of it, or raise the limit"
+            )
+
+    def _price(self, objective: float) -> float:
+        """How much worse an objective is than the best."""
+        best = self.optimum
+        return objective - best if self._ceiling is None else best - objective
+
+    @cached_property
+    def _column_sets(self) -> Array:
+        """bool, sets × columns."""
+        words = self._found["column_sets"].reshape(-1, max(1, self._found["n_words"]))
+        bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little").astype(bool)
+        return bits[:, : len(self.problem.features.columns)]
+
+    @cached_property
+    def _through(self) -> Array:
+        return find_best_through(graph=self._graph)
+
+    def _root_edges(self) -> range:
+        return range(int(self._graph["first_edge"][1]))
+
+    def _columns_of(self, edge: int) -> list[int]:
+        """The columns that could ask the test of an edge."""
+        columns = np.flatnonzero(self._column_sets[self._graph["columns"][edge]])
+        return [number for number in columns.tolist() if number not in self._without]
+
+    def _question(self, edge: int) -> str:
+        return self.problem.features.question(int(self._graph["axis"][edge]), int(self._graph["code"][edge])).text
+
+    def _column(self, name: Any) -> int:
+        names = [column.name for column in self.problem.features.columns]
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < len(names):
+            return int(name)
+        if name not in names:
+            raise ValueError(f"the table has no column {name!r}; its columns are {', '.join(names)}")
+        return names.index(name)
+
+    def _count_roots(self, *, counts_ways: bool = False) -> list[TreeCount]:
+        """The lone leaf and the root tests."""
+        budget = int(self._graph["budget"])
+        least, most, is_overflow = count_good_trees(
+            graph=self._graph, budget=budget, most_entries=MOST_ENTRIES, counts_ways=counts_ways
+        )
+        if is_overflow:
+            exact = _count_without_limit(self._graph, counts_ways=counts_ways)
+            return [TreeCount(count, count) for count in exact]
+        return [TreeCount(*pair) for pair in zip(least, most, strict=True)]
+
+    def _keep(self, is_kept: Array, *, has_lone_leaf: bool = True, budget: int = UNREACHABLE) -> dict[str, Any]:
+        return keep_edges(
+            graph=self._graph,
+            is_kept=np.ascontiguousarray(is_kept, dtype=np.uint8),
+            has_lone_leaf=has_lone_leaf,
+            budget=budget,
+        )
+
+    def _with_graph(self, graph: dict[str, Any], without: Iterable[int] = ()) -> TreeSet:
+        found = self._found | {"graph": graph}
+        return TreeSet(
+            self.problem, found, tolerance=self.tolerance, index=self._index, limits=self.limits,
+            without=self._without | frozenset(without),
+        )  # fmt: skip
+
+    def _leave_out(self, columns: set[int]) -> TreeSet:
+        allowed = np.ones(len(self.problem.features.columns), dtype=bool)
+        allowed[list(columns | self._without)] = False
+        can_be_asked = np.asarray((self._column_sets & allowed).any(axis=1))
+        return self._with_graph(self._keep(can_be_asked[self._graph["columns"]]), columns)
+
+    def _with_root(self, root: str) -> TreeSet:
+        edges = self._root_edges()
+        names = [column.name for column in self.problem.features.columns]
+        if root in names:
+            number = names.index(root)
+            chosen = [edge for edge in edges if number in self._columns_of(edge)]
+        else:
+            chosen = [edge for edge in edges if self._question(edge) == root]
+        if not chosen and root not in names:
+            raise ValueError(f"no good tree has the root {root!r}: see roots(), or name a column")
+        is_kept = np.ones(len(self._graph["axis"]), dtype=np.uint8)
+        is_kept[: len(edges)] = 0
+        is_kept[chosen] = 1
+        return self._with_graph(self._keep(is_kept, has_lone_leaf=False))
+
+    def _tighten(self, tolerance: float) -> TreeSet:
+        if not 0 <= tolerance <= self.tolerance:
+            raise ValueError(f"tolerance must be from 0 to that of the set, {self.tolerance:g}, not {tolerance!r}")
+        budget = self._found["lower"] + math.floor(
+            math.ldexp(tolerance / self._found["factor"], -self._found["exponent"]) * (1 + 1e-12)
+        )
+        graph = self._keep(np.ones(len(self._graph["axis"]), dtype=np.uint8), budget=budget)
+        chosen = self._with_graph(graph)
+        chosen.tolerance = tolerance
+        return chosen
+
+    def _best_without(self, column: int) -> float:
+        """The objective of the best tree over the other columns."""
+        gone = self._without | {column}
+        features = self.problem.features
+        kept = [number for number, axis in enumerate(features.axes) if axis.column not in gone]
+        codes = np.ascontiguousarray(features.codes[kept])
+        codes.flags.writeable = False
+        fewer = replace(features, axes=tuple(features.axes[number] for number in kept), codes=codes)
+        solution = search(replace(self.problem, features=fewer))
+        if not solution.is_optimal:
+            raise KeyboardInterrupt
+        return solution.upper if self._ceiling is None else self._ceiling - solution.upper
+
+
+def good_trees(
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    tolerance: float = 0.01,
+    max_depth: int | None = 3,
+    regularization: float = 0.01,
+    max_leaves: int | None = None,
+    min_samples_leaf: int = 1,
+    min_weight_leaf: float = 0.0,
+    thresholds: Any = "all",
+    class_weight: Any = None,
+    categorical_features: Any = "auto",
+    idle: bool = False,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> TreeSet:
+    """Every tree whose objective is at most `tolerance` above that of the best one.
+
+    The parameters are those of `SparseTreeClassifier`. `idle=True` also has the trees with a split into two leaves of
+    one label, which some packages count (see `TreeSet.count_written`). A limit that ends the search leaves a set with
+    `is_complete` False: its trees are good trees, and `complete_below` says up to where none is missing.
+    """
+    model = SparseTreeClassifier(
+        max_depth,
+        regularization,
+        max_leaves=max_leaves,
+        min_samples_leaf=min_samples_leaf,
+        min_weight_leaf=min_weight_leaf,
+        thresholds=thresholds,
+        class_weight=class_weight,
+        categorical_features=categorical_features,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    problem, weights = model.pose(X, y, sample_weight)
+    limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
+    return find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))
+
+
+def find_tree_set(
+    problem: Problem, tolerance: float, limits: Limits, *, idle: bool = False, index: Array | None = None
+) -> TreeSet:
+    """The set of a problem. `index` are the numbers of its rows in the table that was given."""
+    if isinstance(tolerance, bool) or not (math.isfinite(tolerance) and tolerance >= 0):
+        raise ValueError(f"tolerance must be a finite number of at least 0, not {tolerance!r}")
+    costs = problem.costs
+    worst = 1.0 if costs is None else math.fsum(costs.max(axis=1).tolist()) / problem.normaliser
+    if problem.regularization >= worst > 0 and tolerance + worst >= problem.regularization:
+        raise ValueError(
+            f"regularization={problem.regularization:g} is more than any tree can save ({worst:g}), and the tolerance "
+            f"of {tolerance:g} lets leaves in again that it forbids: lower one of them"
+        )
+    if tolerance > 2 * worst:
+        raise ValueError(
+            f"tolerance={tolerance:g} is more than all trees differ by: no loss is above {worst:g}. Give one of at "
+            f"most {2 * worst:g}"
+        )
+    if not problem.has_room_to_split or problem.regularization >= worst:
+        problem = replace(problem, max_depth=0)  # there is the lone leaf alone
+    found = search_good_trees(problem, tolerance, limits, idle=idle)
+    if found["status"] == "interrupted":
+        warn_interrupted("the set has the good trees found so far; see complete_below")
+    index = np.arange(problem.n_rows) if index is None else index
+    return TreeSet(problem, found, tolerance=tolerance, index=index, limits=limits)
+
+
+def _holds(problem: Problem, axis: int, code: int) -> Array:
+    codes = problem.features.codes[axis]
+    return np.asarray(codes == code if problem.features.axes[axis].is_categorical else codes <= code)
+
+
+def _add_counts(counts: list[TreeCount]) -> TreeCount:
+    return TreeCount(sum(int(count) for count in counts), sum(count.most for count in counts))
+
+
+def _count_without_limit(graph: dict[str, Any], *, counts_ways: bool) -> list[int]:
+    """The lone leaf and the trees of each root test, in Python's integers: slow, for numbers beyond 128 bits."""
+    leaf, label = graph["leaf"].tolist(), graph["label"].tolist()
+    left, right, ways = graph["left"].tolist(), graph["right"].tolist(), graph["ways"].tolist()
+    start, budget = graph["first_edge"].tolist(), graph["budget"]
+    lists: list[dict[int, int]] = [{} for _ in leaf]
+
+    def pairs(edge: int) -> dict[int, int]:
+        one, two = lists[left[edge]], lists[right[edge]]
+        found: dict[int, int] = {}
+        factor = ways[edge] if counts_ways else 1
+        for a, n in one.items():
+            for b, m in two.items():
+                if a + b <= budget:
+                    found[a + b] = found.get(a + b, 0) + n * m * factor
+        sides = left[edge], right[edge]
+        is_idle = not graph["has_idle"] and label[sides[0]] == label[sides[1]]
+        if is_idle and all(leaf[side] < UNREACHABLE for side in sides):
+            value = sum(leaf[side] for side in sides)
+            if value in found:
+                found[value] -= factor
+        return found
+
+    for node in range(len(leaf) - 1, 0, -1):
+        total = {leaf[node]: 1} if leaf[node] <= budget else {}
+        for edge in range(start[node], start[node + 1]):
+            for value, n in pairs(edge).items():
+                total[value] = total.get(value, 0) + n
+        lists[node] = total
+    return [int(leaf[0] <= budget), *(sum(pairs(edge).values()) for edge in range(start[1]))]

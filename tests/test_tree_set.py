@@ -1,0 +1,334 @@
+"""Sets of good trees against every tree of tiny tables, one by one."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from all_trees import AllTrees, Listed, TooManyError, nodes_of, tree_of
+from hypothesis import assume, given, reject, settings
+from hypothesis import strategies as st
+from random_problems import CONSTRAINTS, Table, tables
+
+from certree import Problem, SparseTreeClassifier
+from certree.solver import Limits
+from certree.tree_set import TreeSet, _count_without_limit, find_tree_set, good_trees
+
+MOST_TREES = 400
+
+SMALL: dict[str, Any] = {"depths": (0, 1, 2, 2, 3, 3, 3, 4, 4, None), "shrink": 0.3}
+
+
+def find(problem: Problem, tolerance: float, *, idle: bool = False) -> TreeSet:
+    return find_tree_set(problem, tolerance, Limits(), idle=idle)
+
+
+def list_oracle(problem: Problem, tolerance: float, *, idle: bool = False) -> tuple[AllTrees, list[Listed]]:
+    oracle = AllTrees(problem, idle=idle)
+    try:
+        return oracle, oracle.list_good(tolerance)
+    except TooManyError:
+        reject()
+
+
+def is_sensible(problem: Problem, tolerance: float) -> bool:
+    """Whether a tolerance is one that `find_tree_set` accepts."""
+    worst = 1.0 if problem.costs is None else problem.costs.max(axis=1).sum() / problem.normaliser
+    is_forbidding = worst <= problem.regularization <= tolerance + worst
+    return len(problem.labels) > 1 and tolerance <= 2 * worst and not is_forbidding
+
+
+TOLERANCES = st.sampled_from((0.0, 0.003, 0.01, 0.0501, 0.1003, 0.3))
+
+
+def check_members(problem: Problem, found: TreeSet, oracle: AllTrees, expected: list[Listed]) -> None:
+    assert found.is_complete
+    assert found.count_bounds == (len(expected), len(expected))
+    listed = found[:MOST_TREES]
+    assert len(listed) == min(len(expected), MOST_TREES)
+    assert [tree.n_leaves for tree in listed] == [(len(tree._axis) + 1) // 2 for tree in listed]
+    offset = found._found["offset"]
+    scale = oracle.amounts.to_objective
+    for tree, other in zip(listed, expected, strict=False):
+        assert tree.objective == pytest.approx(scale(other.value), rel=1e-9, abs=1e-12), offset
+    if len(expected) <= MOST_TREES:
+        forms = Counter(tree_of(problem, tree.tree) for tree in listed)
+        # The best of labels that rounding alone tells apart may be another one in floats: rows decide.
+        assert Counter(map(without_labels, forms.elements())) == Counter(
+            without_labels(other.tree) for other in expected
+        )
+
+
+def without_labels(tree: Any) -> Any:
+    return (tree[0],) if len(tree) == 2 else (tree[0], *map(without_labels, tree[1:]))
+
+
+@given(table=tables(**SMALL), tolerance=TOLERANCES, idle=st.booleans())
+def test_equals_enumeration(table: Table, tolerance: float, idle: bool) -> None:
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    oracle, expected = list_oracle(problem, tolerance, idle=idle)
+    check_members(problem, find(problem, tolerance, idle=idle), oracle, expected)
+
+
+@given(table=tables(constraints=CONSTRAINTS, **SMALL), tolerance=TOLERANCES, idle=st.booleans())
+def test_equals_enumeration_within_all_limits(table: Table, tolerance: float, idle: bool) -> None:
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    oracle, expected = list_oracle(problem, tolerance, idle=idle)
+    check_members(problem, find(problem, tolerance, idle=idle), oracle, expected)
+
+
+# What the trees agree on ---------------------------------------------------------------------------------------------
+
+
+@given(table=tables(**SMALL), tolerance=TOLERANCES)
+def test_facts_of_columns_and_rows(table: Table, tolerance: float) -> None:
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    oracle, expected = list_oracle(problem, tolerance)
+    found = find(problem, tolerance)
+    for number, fact in enumerate(found.columns(prices=False)):
+        needs = [not can_be_written(oracle, other.tree, without=number) for other in expected]
+        uses = [could_use(oracle, other.tree, number) for other in expected]
+        assert fact.share == pytest.approx(np.mean(needs))
+        assert fact.is_needed == all(needs)
+        assert fact.is_unused == (not any(uses))
+        if not fact.is_needed:
+            best = min(other.value for other, need in zip(expected, needs, strict=True) if not need)
+            assert fact.objective_without == pytest.approx(oracle.amounts.to_objective(best), rel=1e-9, abs=1e-12)
+    facts = found.rows()
+    objective = np.full((problem.n_rows, len(problem.labels)), np.inf)
+    for other in reversed(expected):
+        for node in nodes_of(other.tree):
+            if len(node) == 2:
+                rows = [i for i in range(problem.n_rows) if node[0] >> i & 1]
+                objective[rows, node[1]] = oracle.amounts.to_objective(other.value)
+    np.testing.assert_array_equal(facts.is_possible, np.isfinite(objective))
+    np.testing.assert_allclose(facts.objective[facts.is_possible], objective[facts.is_possible], rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=40)
+@given(table=tables(constraints=("max_leaves", "min_samples_leaf"), **SMALL), tolerance=TOLERANCES)
+def test_roots_and_parts(table: Table, tolerance: float) -> None:
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    oracle, expected = list_oracle(problem, tolerance)
+    found = find(problem, tolerance)
+    roots = Counter(other.tree[1][0] for other in expected if len(other.tree) == 3)
+    assert sorted(fact.count for fact in found.roots()) == sorted(roots.values())
+    for fact in found.roots():
+        part = found.restrict(root=fact.test)
+        assert part.count == fact.count
+        assert part.best.objective == pytest.approx(fact.objective, rel=1e-9, abs=1e-12)
+    for leaves in range(1, 5):
+        part = found.restrict(leaves=leaves)
+        assert part.count == sum(other.leaves == leaves for other in expected)
+        assert all(tree.n_leaves == leaves for tree in part[:20])
+    for number, column in enumerate(problem.features.columns):
+        part = found.restrict(without=column.name)
+        kept = [other for other in expected if can_be_written(oracle, other.tree, without=number)]
+        assert part.count == len(kept)
+        for tree in part[:20]:
+            assert number not in set(tree.tree.column.tolist())
+        forms = Counter(without_labels(tree_of(problem, tree.tree)) for tree in part[:MOST_TREES])
+        if len(kept) <= MOST_TREES:
+            assert forms == Counter(without_labels(other.tree) for other in kept)
+
+
+@settings(max_examples=25)
+@given(table=tables(depths=(1, 2, 3), shrink=0.25), tolerance=TOLERANCES)
+def test_every_way_to_write_a_tree(table: Table, tolerance: float) -> None:
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    oracle, expected = list_oracle(problem, tolerance, idle=True)
+    ways = sum(count_ways(oracle, other.tree) for other in expected)
+    assert find(problem, tolerance, idle=True).count_written() == ways
+
+
+def test_of_the_tests() -> None:
+    """The tables above have sets worth comparing: this one is known by hand."""
+    problem = Problem.from_labels([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1], regularization=0.1, max_depth=2)
+    found = find(problem, 0.3)
+    # One split on the first column costs 0.2, the lone leaf 0.6. One column then the other: three leaves with an idle
+    # pair. The second column first, then the first on both sides: 0.4; on one side only: 0.55, within 0.5 not.
+    assert found.count == 2
+    assert [tree.objective for tree in found] == pytest.approx([0.2, 0.4])
+    assert found[0].tests == ["x0 <= 0.5"]
+    assert find(problem, 0.3, idle=True).count == 5
+
+
+# Counting, listing and drawing ---------------------------------------------------------------------------------------
+
+
+def make_table(n_rows: int = 400, *, seed: int = 0, weighted: bool = False) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (n_rows, 4)).astype(float)
+    y = ((X[:, 0] > 2) ^ (X[:, 1] > 3)) ^ (rng.random(n_rows) < 0.2)
+    return X, y.astype(int), rng.lognormal(size=n_rows) if weighted else None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_lists_and_samples_agree(weighted: bool) -> None:
+    X, y, weights = make_table(weighted=weighted)
+    found = good_trees(X, y, weights, tolerance=0.02, max_depth=3, regularization=0.01)
+    assert found.is_complete
+    assert found.status == "complete"
+    listed = list(found)
+    assert len(listed) == found.count == len(found) > 100
+    objectives = [tree.objective for tree in listed]
+    assert objectives == sorted(objectives)
+    assert objectives[-1] <= found.threshold + 1e-12
+    assert found[3:9] == listed[3:9]
+    assert found[-1] is listed[-1]
+    assert len({(tree._axis, tree._code) for tree in listed}) == len(listed)
+    model = SparseTreeClassifier(3, 0.01).fit(X, y, weights)
+    assert found.best.objective == pytest.approx(model.objective_)
+    assert found.optimum == pytest.approx(model.objective_)
+    copy = pickle.loads(pickle.dumps(found))
+    assert copy.count == found.count
+    assert copy[5].tests == found[5].tests
+    # Every tree is as likely as every other one.
+    counts = Counter((tree._axis, tree._code) for tree in found.sample(40 * len(listed), random_state=0))
+    assert set(counts) <= {(tree._axis, tree._code) for tree in listed}
+    excess = sum((counts[tree._axis, tree._code] - 40) ** 2 / 40 for tree in listed)
+    assert abs(excess - len(listed)) < 5 * np.sqrt(2 * len(listed))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_short_memory_bounds_the_count(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, weights = make_table(weighted=weighted)
+    arguments: dict[str, Any] = {"tolerance": 0.04, "max_depth": 3, "regularization": 0.005}
+    exact = good_trees(X, y, weights, **arguments).count
+    assert exact.is_exact
+    assert exact > 5_000
+    monkeypatch.setattr("certree.tree_set.MOST_ENTRIES", 700)
+    found = good_trees(X, y, weights, **arguments)
+    least, most = found.count_bounds
+    assert least <= exact <= most
+    if weighted:
+        assert not found.count.is_exact
+        assert str(found.count).startswith("between")
+        with pytest.raises(TypeError, match="between"):
+            len(found)
+    drawn = found.sample(50, random_state=1)
+    assert all(tree.objective <= found.threshold + 1e-12 for tree in drawn)
+
+
+def test_counts_beyond_all_machine_numbers() -> None:
+    X, y, _ = make_table()
+    found = good_trees(X, y, tolerance=0.01, max_depth=3, regularization=0.01)
+    exact = _count_without_limit(found._graph, counts_ways=False)
+    assert sum(exact) == found.count
+    assert sum(_count_without_limit(found._graph, counts_ways=True)) == found.count_written()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.005, 0.02, 0.05, 0.1])
+def test_what_a_stopped_search_states_holds(seconds: float) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4)).round(1)
+    y = ((X[:, 0] > 0) ^ (X[:, 1] > 0.3)) ^ (rng.random(300) < 0.2)
+    arguments: dict[str, Any] = {"tolerance": 0.01, "max_depth": 4, "regularization": 0.02}
+    whole = good_trees(X, y, **arguments)
+    found = good_trees(X, y, time_limit=seconds, **arguments)
+    everything = {(tree._axis, tree._code): tree.objective for tree in whole}
+    members = {(tree._axis, tree._code): tree.objective for tree in found}
+    assert set(members) <= set(everything)
+    if found.is_complete:
+        assert set(members) == set(everything)
+    else:
+        assert found.status == "time_limit"
+        below = {key for key, objective in everything.items() if objective < found.complete_below - 1e-12}
+        assert below <= set(members)
+        part = found.complete_part()
+        assert part.is_complete
+        with pytest.raises(ValueError, match="complete_part"):
+            found.rows()
+
+
+def test_a_memory_limit_ends_it() -> None:
+    X, y, _ = make_table()
+    arguments: dict[str, Any] = {"tolerance": 0.05, "max_depth": 3, "regularization": 0.002}
+    found = good_trees(X, y, memory_limit=200_000, **arguments)
+    assert not found.is_complete
+    assert found.status == "memory_limit"
+    assert all(tree.objective <= found.threshold + 1e-12 for tree in found[:1000])
+
+
+def test_a_price_beyond_the_tolerance() -> None:
+    X, y, _ = make_table()
+    found = good_trees(X, y, tolerance=0.005, max_depth=2, regularization=0.01)
+    facts = {fact.column: fact for fact in found.columns()}
+    assert facts["x0"].is_needed
+    without = SparseTreeClassifier(2, 0.01).fit(X[:, 1:], y).objective_
+    assert facts["x0"].objective_without == pytest.approx(without)
+    assert facts["x0"].price == pytest.approx(without - found.optimum)
+    assert facts["x0"].price > found.tolerance
+
+
+def test_choosing() -> None:
+    X, y, _ = make_table()
+    found = good_trees(X, y, tolerance=0.03, max_depth=3, regularization=0.01)
+    assert found.best_of(leaves=found.best.n_leaves).objective == found.best.objective
+    small = found.best_of(where=lambda tree: tree.n_leaves == 3, leaves=(1, 4))
+    assert small is None or small.n_leaves == 3
+    assert found.restrict(tolerance=0.01).count == good_trees(X, y, tolerance=0.01).count
+    handful = found.handful()
+    assert handful["best"] is found.best
+    assert len({tree.tree.to_dict().__str__() for tree in handful.values()}) == len(handful) > 2
+    shares, errors = found.label_shares(200, random_state=0)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert errors.max() <= 0.5 / np.sqrt(200) + 1e-12
+    agreed = found.rows().is_agreed
+    assert (shares[agreed].max(axis=1) == 1).all()
+    assert {fact.column for fact in found.cuts()} <= {"x0", "x1", "x2", "x3"}
+
+
+def test_bad_input() -> None:
+    X, y, _ = make_table(50)
+    with pytest.raises(ValueError, match="tolerance must be a finite number"):
+        good_trees(X, y, tolerance=-1)
+    with pytest.raises(ValueError, match="at most 2"):
+        good_trees(X, y, tolerance=5)
+    with pytest.raises(ValueError, match="regularization"):
+        good_trees(X, y, regularization=1.5, tolerance=1)
+    with pytest.raises(ValueError, match="max_depth"):
+        good_trees(X, y, max_depth=-1)
+    found = good_trees(X, y, tolerance=0.02)
+    with pytest.raises(ValueError, match="no column 'age'"):
+        found.restrict(without="age")
+    with pytest.raises(ValueError, match="no good tree has the root"):
+        found.restrict(root="age <= 3")
+    with pytest.raises(ValueError, match="leaves must be"):
+        found.restrict(leaves=0)
+    with pytest.raises(IndexError, match="trees"):
+        found[10**7]
+
+
+def test_no_room_to_split() -> None:
+    one = good_trees(np.zeros((5, 2)), [0, 1, 0, 0, 1], tolerance=0.1)
+    assert one.count == 1
+    assert one.best.n_leaves == 1
+    assert good_trees(np.eye(4), [1, 1, 1, 1]).count == 1
+    assert good_trees(np.eye(4), [0, 1, 1, 1], max_depth=0).count == 1
+    assert good_trees(np.eye(4), [0, 1, 1, 1], regularization=2.0, tolerance=0.5).count == 1
+
+
+def can_be_written(oracle: AllTrees, tree: Any, *, without: int) -> bool:
+    return all(oracle.columns_of(node[0], node[1][0]) - {without} for node in nodes_of(tree) if len(node) == 3)
+
+
+def could_use(oracle: AllTrees, tree: Any, column: int) -> bool:
+    return any(column in oracle.columns_of(node[0], node[1][0]) for node in nodes_of(tree) if len(node) == 3)
+
+
+def count_ways(oracle: AllTrees, tree: Any) -> int:
+    ways = 1
+    for node in nodes_of(tree):
+        if len(node) == 3:
+            parted = {node[1][0], node[2][0]}
+            ways *= sum(node[0] & test in parted for test in oracle.tests)
+    return ways
