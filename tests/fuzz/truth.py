@@ -127,8 +127,7 @@ class Truth:
         if found is None or self.case.extras.get("twice"):
             other = certify.enumerate_spends(self.problem, np.array(spends, dtype=float))
             expect(
-                found is None
-                or all(self._is_on_front(found, spend, cost) for spend, cost in other),
+                found is None or all(self._is_on_front(found, spend, cost) for spend, cost in other),
                 f"the two enumerations differ: {other} and {found}",
             )
             found = found or other

@@ -2,6 +2,7 @@
 
 from certree.policy.curve import BudgetCurve, BudgetPoint, budget_curve
 from certree.policy.evaluation import Estimate, Evaluation, evaluate
+from certree.policy.good import good_policies
 from certree.policy.log import Log
 from certree.policy.matching import MatchingEffects
 from certree.policy.path import regularization_path
@@ -21,6 +22,7 @@ __all__ = [
     "direct",
     "doubly_robust",
     "evaluate",
+    "good_policies",
     "inverse_propensity",
     "regularization_path",
 ]

@@ -1,0 +1,74 @@
+"""All good policies: `certree.good_trees` for rewards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from certree.features import make_features
+from certree.policy.log import read_arms, read_rewards
+from certree.policy.tree import PolicyTree
+from certree.problem import Problem, check_weights
+from certree.reading import warn_about
+from certree.solver import Limits, bin_numeric
+from certree.table import read_table
+from certree.tree_set import TreeSet, find_tree_set
+
+
+def good_policies(
+    X: Any,
+    rewards: Any,
+    sample_weight: Any = None,
+    *,
+    tolerance: float,
+    treatment: Any = None,
+    max_depth: int | None = 2,
+    regularization: float = 0.0,
+    max_leaves: int | None = None,
+    min_samples_leaf: int = 1,
+    min_samples_arm: int = 0,
+    thresholds: str | int = "all",
+    idle: bool = False,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    n_jobs: int | None = None,
+) -> TreeSet:
+    """Every policy whose mean reward less `regularization` per leaf is at most `tolerance` below the best one's.
+
+    The parameters are those of `PolicyTree`, without a budget; the tolerance is in units of the rewards. Objectives are
+    of the rows at hand, which flatter: see `certree.policy.evaluate`.
+    """
+    model = PolicyTree(
+        max_depth,
+        regularization,
+        max_leaves=max_leaves,
+        min_samples_leaf=min_samples_leaf,
+        min_samples_arm=min_samples_arm,
+        thresholds=thresholds,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        n_jobs=n_jobs,
+    )
+    model._validate_params()
+    table = read_table(X, estimator=model)
+    amounts, actions = read_rewards(rewards, table.n_rows)
+    weights = check_weights(sample_weight, table.n_rows)
+    arms = read_arms(treatment, actions, weights, min_samples_arm)
+    features = make_features(table, thresholds=thresholds, weights=weights, binner=bin_numeric)
+    warn_about(features.readings)
+    problem = Problem.from_rewards(
+        features,
+        amounts,
+        weights,
+        labels=actions,
+        regularization=regularization,
+        max_depth=max_depth,
+        max_leaves=max_leaves,
+        min_samples_leaf=min_samples_leaf,
+        arms=arms,
+        min_samples_arm=min_samples_arm,
+    )
+    limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
+    return find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))
