@@ -1,4 +1,4 @@
-"""Scores made by grf in R as the rewards of a certified policy tree: one CSV file, a column an action.
+"""Scores made by grf in R as the rewards of a certified policy tree: one CSV file, a column per action.
 
 In R, with grf and policytree:
 

@@ -305,7 +305,7 @@ OUTCOMES = np.arange(6.0)
         ({"propensity": [0.5, 0.5, 0.5, 1.0, 0.5, 0.5]}, "row 3, action 0 has 0.0"),
         ({"propensity": np.full((6, 2), np.nan)}, "row 0, action 0 has nan"),
         ({"propensity": [0.5, 0.6]}, "row 0 sums to 1.1"),
-        ({"propensity": [0.2, 0.3, 0.5]}, r"one number an action \(2\).*shape \(3,\)"),
+        ({"propensity": [0.2, 0.3, 0.5]}, r"one number per action \(2\).*shape \(3,\)"),
         ({"propensity": {0: 1.0}}, "propensity has nothing for action 1"),
         ({"propensity": {0: 0.5, 1: 0.3, "x": 0.2}}, "propensity names 'x'"),
         ({"costs": [1.0]}, r"costs must be one number per action \(2\)"),

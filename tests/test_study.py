@@ -332,7 +332,7 @@ class TestCommand:
         assert "written to certree-demo" in printed.out
         assert max(map(len, printed.out.splitlines())) <= 100
         assert "1 of 6 done; tree of depth 2, direct" in printed.err
-        assert "5 of 6 done; policy at 0 dollars a man" in printed.err
+        assert "5 of 6 done; policy at 0 dollars per man" in printed.err
         assert (tmp_path / "certree-demo" / "trees" / "direct-depth-2.svg").is_file()
         # What the study wrote can take the place of its own matching.
         given = cli.demo.read_effects(tmp_path / "certree-demo" / "effects.csv", None)

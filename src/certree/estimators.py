@@ -105,8 +105,8 @@ class TreeEstimator(BaseEstimator):
 class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     """The certified optimal sparse decision tree of a weighted table.
 
-    Minimises, over all trees of the given depth, the weighted share of wrongly labelled rows plus `regularization` a
-    leaf, and proves that no tree does better.
+    Minimises, over all trees of the given depth, the weighted share of wrongly labelled rows plus a penalty of
+    `regularization` per leaf, and proves that no tree does better.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         A lone leaf has depth 0. None: limited only by `regularization` (then > 0) or `max_leaves`. "guess": the least
         depth at which a tree can be as expressive as a boosted ensemble (see `certree.guess_depth`); it is large.
     regularization : float, default=0.01
-        The penalty λ a leaf, in units of the normalised weighted loss: a split must save at least λ of the weight.
+        The penalty λ per leaf, in units of the normalised weighted loss: a split must save at least λ of the weight.
     max_leaves : int or None, default=None
     min_samples_leaf : int, default=1
         Rows (of positive weight) that every leaf must hold.
@@ -126,7 +126,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     duplication : int, default=100
         Of "duplicate": the count of the heaviest row.
     sample_ratio : float, default=1.0
-        Of "sample": draws a row of the table.
+        Of "sample": draws per row of the table.
     thresholds : "all", int, "guess" or ThresholdGuess, default="all"
         All thresholds of a numeric column, or at most so many, weighted quantiles. "guess": the tests that a boosted
         model needs (see `certree.guess_thresholds`), or those of a fitted guess. What is then stated, `status_` and

@@ -143,7 +143,7 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
     Fits a boosted model with the sample weights, collects the tests of its members, and removes the least important
     ones while the weighted training loss of a refit does not get worse (several at a time, one by one near the end).
     `SparseTreeClassifier(thresholds="guess")` does all this by itself; `SparseTreeClassifier(thresholds=guess)` uses
-    the cuts of a fitted guess again. As a step of a Pipeline it turns a table into one true-or-false column a test.
+    the cuts of a fitted guess again. As a step of a Pipeline it turns a table into one true-or-false column per test.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    cuts_ : tuple, one entry a column
+    cuts_ : tuple, one entry per column
         Thresholds of a numeric column, categories of another one; None is missing.
     tests_ : tuple of Test
         What `transform` asks, in its order.
@@ -455,7 +455,7 @@ def state_reference(*, is_finished: bool) -> str:
 
 
 def account_reference(problem: Problem, reference_costs: Array) -> ReferenceAccount:
-    """What is truly known when costs of a reference (one a row of the problem) are used as lower-bound guesses.
+    """What is truly known when costs of a reference (one per row of the problem) are used as lower-bound guesses.
 
     The engine merges rows that no test tells apart. For such a group g let c[g, k] be the cost of label k, less that of
     its best label, and r[g] the reference's cost less the same, kept within 0 .. max_k c[g, k]. Any guessed bound B has
@@ -485,7 +485,7 @@ def cost_rows(problem: Problem) -> Array:
 
 
 def charge_reference(problem: Problem, predicted: Array) -> Array:
-    """float64, one a row: what the reference's label (an index into the problem's) costs."""
+    """float64, one per row: what the reference's label (an index into the problem's) costs."""
     return np.ascontiguousarray(cost_rows(problem)[np.arange(problem.n_rows), predicted])
 
 
@@ -493,7 +493,7 @@ def charge_reference(problem: Problem, predicted: Array) -> Array:
 
 
 def predict_boosting(problem: Problem, random_state: Any = None) -> Array:
-    """int, one a row: the label that a boosted model of the problem itself predicts."""
+    """int, one per row: the label that a boosted model of the problem itself predicts."""
     assert problem.y is not None, "a boosted model needs labels"
     if not problem.features.axes or len(np.unique(problem.y)) < 2:
         return np.full(problem.n_rows, np.argmax(np.bincount(problem.y, problem.weights)))
@@ -503,9 +503,9 @@ def predict_boosting(problem: Problem, random_state: Any = None) -> Array:
 
 
 def predict_reference(reference: Any, X: Any, y: Any, weights: Array, classes: Array) -> Array:
-    """int, one a row of positive weight: the label (an index into `classes`) that a reference predicts.
+    """int, one per row of positive weight: the label (an index into `classes`) that a reference predicts.
 
-    `reference` is an array of predictions (one a row of X), a fitted classifier, or one that is fitted here: a copy,
+    `reference` is an array of predictions (one per row of X), a fitted classifier, or one that is fitted here: a copy,
     on the rows of positive weight, with the weights where it takes them.
     """
     rows = np.flatnonzero(weights > 0)

@@ -48,13 +48,13 @@ class Problem:
     features: Features
     labels: tuple[Value, ...]
     weights: Array
-    """float64, one a row, all positive."""
+    """float64, one per row, all positive."""
     y: Array | None = None
-    """int32, one a row: its label, as an index into `labels`. C[i, k] is then the weight where k is another label."""
+    """int32, one per row: its label, as an index into `labels`. C[i, k] is then the weight where k is another label."""
     costs: Array | None = None
     """float64, rows × labels, not negative, already multiplied by the weights. One of `y` and `costs` is set."""
     best_rewards: Array | None = None
-    """float64, one a row: the reward of its best label, already multiplied by the weight, where costs are what others
+    """float64, one per row: the reward of its best label, already multiplied by the weight, where costs are what others
     fall short of it."""
     normaliser: float
     """Z."""
@@ -66,7 +66,7 @@ class Problem:
     min_samples_leaf: int = 1
     min_weight_leaf: float = 0.0
     arms: Array | None = None
-    """int32, one a row."""
+    """int32, one per row."""
     n_arms: int = 0
     min_samples_arm: int = 0
     n_rows_given: int = 0

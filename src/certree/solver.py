@@ -81,7 +81,7 @@ def solve(
 ) -> Solution:
     """The certified best tree of a problem, or the best one that the limits allow.
 
-    `reference_costs` (one a row: what a reference model's prediction costs there) turns lower-bound guesses on.
+    `reference_costs` (one per row: what a reference model's prediction costs there) turns lower-bound guesses on.
     `switched_off` names entries of SWITCHES; it exists for tests.
     """
     solution = search(problem, limits, verbose=verbose, reference_costs=reference_costs, switched_off=switched_off)

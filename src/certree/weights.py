@@ -66,7 +66,7 @@ def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -
     copies among all rows, so that a larger table loses nearly all of its rows. Rows of positive weight that are rounded
     to no copy at all are named in a warning; where no row is left it is an error.
 
-    Returns int64 counts, one a row.
+    Returns int64 counts, one per row.
     """
     scaled = scale(weight, factor, normalise)
     if scaled.sum() > MOST_COPIES:
@@ -96,7 +96,7 @@ def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -
 def sample(weight: Any, ratio: float = 1.0, random_state: Any = None) -> Array:
     """S = round(ratio · n) draws with replacement, each row with probability w / Σw; n counts rows of positive weight.
 
-    Returns int64 counts, one a row: how often it was drawn.
+    Returns int64 counts, one per row: how often it was drawn.
     """
     weights = _read_weight(weight)
     draws = count_draws(int(np.count_nonzero(weights)), ratio)
@@ -142,7 +142,7 @@ def _count(rows: int) -> str:
 
 def _read_weight(weight: Any) -> Array:
     if weight is None or np.ndim(weight) == 0:
-        raise ValueError("weight must be an array with one entry a row")
+        raise ValueError("weight must be an array with one entry per row")
     return check_weights(weight, len(weight))
 
 
@@ -397,12 +397,12 @@ class BalancingWeights:
     """Weights that balance groups, with their diagnostics. numpy reads it as the array of weights."""
 
     weights: Array
-    """float64, one a row."""
+    """float64, one per row."""
     groups: tuple[Value, ...]
     codes: Array
-    """int, one a row: its group."""
+    """int, one per row: its group."""
     propensities: Array
-    """float64, one a row: the (clipped) probability of the row's own group."""
+    """float64, one per row: the (clipped) probability of the row's own group."""
     effective_sample_size: float
     """(Σw)² / Σw²: so many rows of equal weight would estimate a mean as well."""
     ratio: float

@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> None:
         help="folder to write (default certree-demo)",
     )
     add_force(parser)
-    parser.add_argument("--effects", type=Path, metavar="CSV", help="effects to use in place of matching, a row a man")
+    parser.add_argument("--effects", type=Path, metavar="CSV", help="effects to use instead of matching, a row per man")
     parser.add_argument("--column", metavar="NAME", help="the column of that file (default effect, or the only one)")
     for flag, default, meaning in (
         ("--neighbors", own.n_neighbors, "men of each arm that a man is matched with"),
@@ -51,7 +51,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--depths", type=int, nargs="+", default=[2, 3, 4, 5], metavar="D", help="of the trees (default 2 3 4 5)"
     )
-    parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
+    parser.add_argument(
+        "--regularization", type=float, default=0.01, metavar="λ", help="penalty per leaf (default 0.01)"
+    )
     parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each tree (default 60)")
     parser.add_argument("--jobs", type=read_jobs, default=-1, metavar="N", help="threads (default all)")
     parser.add_argument(

@@ -22,7 +22,9 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("fit", help="find the optimal tree of a table")
     add_table(parser)
     add_problem(parser, has_guesses=True)
-    parser.add_argument("--regularization", type=float, default=0.01, metavar="λ", help="penalty a leaf (default 0.01)")
+    parser.add_argument(
+        "--regularization", type=float, default=0.01, metavar="λ", help="penalty per leaf (default 0.01)"
+    )
     parser.add_argument("--class-weight", choices=["balanced"], help="weigh the labels alike")
     add_weighing(parser)
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
@@ -37,7 +39,7 @@ def add_weighing(parser: argparse.ArgumentParser) -> None:
         help="how weights enter: as they are (default), rounded to counts, or as a sample of the rows",
     )  # fmt: skip
     parser.add_argument("--duplication", type=int, default=100, metavar="N", help="count of the heaviest row (100)")
-    parser.add_argument("--sample-ratio", type=float, default=1.0, metavar="R", help="draws a row (default 1)")
+    parser.add_argument("--sample-ratio", type=float, default=1.0, metavar="R", help="draws per row (default 1)")
     parser.add_argument("--random-state", type=int, metavar="SEED", help="of a sample, and of guesses")
     parser.add_argument(
         "--reference", metavar="COLUMN",

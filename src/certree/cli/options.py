@@ -69,7 +69,7 @@ def add_problem(
     words = ("all", "guess") if has_guesses else ("all",)
     parser.add_argument(
         "--thresholds", type=partial(read_thresholds, words=words), default="all", metavar="N",
-        help=f"at most so many a column, or {' or '.join(words)} (default all)",
+        help=f"at most so many per column, or {' or '.join(words)} (default all)",
     )  # fmt: skip
     parser.add_argument("--time-limit", type=float, metavar="SECONDS")
     parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")

@@ -51,7 +51,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--weight", metavar="COLUMN", help="with rewards: the column with the weight of each row")
     add_reading(parser)
     add_problem(parser, depth=2, is_policy=True)
-    parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty a leaf (default 0)")
+    parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty per leaf (default 0)")
     parser.add_argument(
         "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"
     )

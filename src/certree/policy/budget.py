@@ -2,8 +2,8 @@
 
     minimise   R(t)    over trees t with   spend(t) = (1/Z) · Σ_i w_i · spends[i, t(x_i)] <= budget,
 
-where R is what a policy falls short of the best action of every row, plus λ a leaf. For a price μ >= 0 the engine finds
-the least of R(t) + μ · spend(t) over all trees, and for every tree within the budget
+where R is what a policy falls short of the best action of every row, plus λ per leaf. For a price μ >= 0 the engine
+finds the least of R(t) + μ · spend(t) over all trees, and for every tree within the budget
 
     R(t) >= R(t) + μ · (spend(t) − budget) >= min over all trees of (R + μ · spend) − μ · budget:
 
@@ -297,9 +297,9 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
 class _PriceSearch:
     """Walks to the price of the greatest bound.
 
-    As a function of the price the bound is concave, the least of one line a tree: R(t) + μ · (spend(t) − limit), which
-    falls for trees within the limit and rises for the others. Where the lines of the best known tree on either side
-    meet, a solve finds a tree below both lines, which takes the place of one, or shows that there is none: then no
+    As a function of the price the bound is concave, the least of one line per tree: R(t) + μ · (spend(t) − limit),
+    which falls for trees within the limit and rises for the others. Where the lines of the best known tree on either
+    side meet, a solve finds a tree below both lines, which takes the place of one, or shows that there is none: then no
     price gives a greater bound.
     """
 

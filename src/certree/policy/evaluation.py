@@ -156,7 +156,7 @@ class Evaluation:
     folds: int
     repeats: int
     policies: tuple[Any, ...] = field(repr=False)
-    """The policies of the first repeat, one a fold; a rule that was not learned, alone."""
+    """The policies of the first repeat, one per fold; a rule that was not learned, alone."""
     budget: float | None = None
     """The largest mean spend, of a policy that has one."""
     spend: float | None = None
@@ -486,20 +486,20 @@ class _Trial:
     rewards: Array
     """float64, n × K; doubly robust scores."""
     action: Array
-    """int64, one a row: what the policy gives it."""
+    """int64, one per row: what the policy gives it."""
     shift: Array
     """float64, n × folds: by how much the row's reward differs from that of the policy that, besides the row's own
     fold, did without this one too; 0 at the own fold."""
     fold: Array
-    """int64, one a row."""
+    """int64, one per row."""
     leaf: Array
-    """object, one a row: the leaf in words."""
+    """object, one per row: the leaf in words."""
     policies: tuple[Any, ...]
     n_folds: int
 
     @property
     def own(self) -> Array:
-        """float64, one a row: the reward of what the policy gives it."""
+        """float64, one per row: the reward of what the policy gives it."""
         return np.asarray(self.rewards[np.arange(len(self.action)), self.action])
 
 

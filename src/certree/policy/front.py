@@ -40,7 +40,7 @@ class Front:
     """Trees on one set of rows, none of which is needless."""
 
     cost: Array
-    """float64, one a tree; with the penalty of its leaves."""
+    """float64, one per tree; with the penalty of its leaves."""
     spend: Array
     priced: Array
     leaves: Array

@@ -248,7 +248,7 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
         _check_names(names)
     matrix = read_numbers("rewards", rewards, names).copy()
     if matrix.ndim != 2 or matrix.shape[1] == 0:
-        raise ValueError(f"rewards must be a column an action (n × K), not of shape {matrix.shape}")
+        raise ValueError(f"rewards must be a column per action (n × K), not of shape {matrix.shape}")
     if matrix.shape[0] != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -323,7 +323,7 @@ def read_numbers(what: str, given: Any, names: tuple[Value, ...] | None = None) 
 
 def _find_word(raw: Array, names: tuple[Value, ...] | None, source: Any) -> str:
     """Where the first value is that is no number, in words."""
-    # What has a number an action has no rows.
+    # An array with one value per action cannot also have one row per person.
     axes = ("column",) if names is not None and raw.shape == (len(names),) else ("row", "column")
     for place, value in np.ndenumerate(raw):
         try:
@@ -360,7 +360,7 @@ def _read_cluster(cluster: Any, n_rows: int) -> Array:
 
 
 def read_costs(costs: Any, n_rows: int, names: tuple[Value, ...], what: str = "costs") -> Array:
-    """n × K finite numbers: one an action (a sequence, or by name), or one a row and action; None is all zero."""
+    """n × K finite numbers: one per action (a sequence, or by name), or one per row and action; None is all zero."""
     shape = (n_rows, len(names))
     if costs is None:
         return np.zeros(shape)
@@ -385,7 +385,7 @@ def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> 
         known = np.stack([1 - known, known], axis=-1)
     if known.shape not in (shape, (len(names),)):
         raise ValueError(
-            f"propensity must be one number an action ({len(names)}), n × K {shape} or, with two actions, the chance "
+            f"propensity must be one number per action ({len(names)}), n × K {shape} or, with two actions, the chance "
             f"of {names[-1]!r} alone; not of shape {known.shape}"
         )
     source = propensity if known.shape == shape else None

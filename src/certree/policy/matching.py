@@ -63,7 +63,7 @@ class MatchingEffects(BaseEstimator):
     n_repeats : int, default=10
         How often rows are dealt anew. A row's effect is the mean of n_repeats · (n_splits − 1) estimates.
     metric : "learned", "equal" or array of stretches, default="learned"
-        "equal" stretches every standardised column alike; an array has one number a column of `columns_`. With
+        "equal" stretches every standardised column alike; an array has one number per column of `columns_`. With
         neither is anything learned: all rows are matched among themselves, once.
     shrinkage : float, default=0.02
         How much more of the outcome's variance a metric must explain to look at one column alone than to look at all
@@ -89,7 +89,7 @@ class MatchingEffects(BaseEstimator):
         Control and treated.
     columns_ : tuple of str
         What is stretched: numeric columns, and a flag a category and a flag for missing values.
-    stretches_ : ndarray, one a column of `columns_`
+    stretches_ : ndarray, one per column of `columns_`
         Of the standardised columns, scaled to a mean square of 1; over splits the root of the mean square.
     split_stretches_ : ndarray, splits × columns
     n_features_in_, feature_names_in_ : as in scikit-learn

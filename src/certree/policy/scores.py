@@ -88,9 +88,9 @@ class Scores:
     propensity: Array | None
     """float64, n × K, as used. None where no propensities are."""
     overlap: tuple[ActionOverlap, ...]
-    """One an action; empty where no propensities are used."""
+    """One per action; empty where no propensities are used."""
     fit: tuple[ActionFit, ...]
-    """One an action; empty without an outcome model."""
+    """One per action; empty without an outcome model."""
     control: Value | None = None
     """The action that stands for treating nobody: the first one, where the actions were given in order."""
 
@@ -236,7 +236,7 @@ def doubly_robust(
     outcome : array of n numbers
         What came of it; higher is better unless `maximize` is False.
     propensity : known chances of the actions, default=None
-        For experiments: one number an action (a sequence, or a mapping by action), n × K numbers or, with two actions,
+        For experiments: one number per action (a sequence, or a mapping by action), n × K numbers or, with two actions,
         the chance of the second. They are used as they are, never clipped. None: estimated.
     outcome_model : scikit-learn regressor or classifier, default=None
         One is fitted an action, on the rows that got it. A classifier stands for outcomes that are numbers (0 and 1)
@@ -251,7 +251,7 @@ def doubly_robust(
         How rows fall into folds. The models' own chance is set on the models.
     maximize : bool, default=True
         False: the outcome is a cost, and the rewards are what it is below zero.
-    costs : one number an action, mapping by action, or n × K numbers, default=None
+    costs : one number per action, mapping by action, or n × K numbers, default=None
         What an action costs (everyone, or this row), in units of the outcome; always taken off.
     actions : sequence, default=None
         The actions in the order that breaks ties: put the cheapest first. None: those that occur, sorted.

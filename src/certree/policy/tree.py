@@ -36,15 +36,15 @@ Array = NDArray[Any]
 class PolicyTree(TreeEstimator):
     """The certified optimal sparse policy tree of a table of rewards.
 
-    Maximises, over all trees of the given depth, the mean reward of the actions that the leaves give less
-    `regularization` a leaf, and proves that no tree does better.
+    Maximises, over all trees of the given depth, the mean reward of the actions that the leaves give less a penalty of
+    `regularization` per leaf, and proves that no tree does better.
 
     Parameters
     ----------
     max_depth : int or None, default=2
         A lone leaf has depth 0. None: limited only by `regularization` (then > 0) or `max_leaves`.
     regularization : float, default=0.0
-        The penalty λ a leaf, in units of the mean reward: a split must raise the mean reward by at least λ.
+        The penalty λ per leaf, in units of the mean reward: a split must raise the mean reward by at least λ.
     max_leaves : int or None, default=None
     min_samples_leaf : int, default=1
         Rows (of positive weight) that every leaf must hold.

@@ -1,4 +1,4 @@
-"""The case study itself: effects, labels, weighted trees, what the labels hang on, and the same as a policy.
+"""The case study itself: effects, labels, weighted trees, what the labels depend on, and the same as a policy.
 
 722 men, some drawn by lot into job training. Matching estimates what the training did to each man's earnings of 1978;
 the estimates become three labels, mislabelling a man has a cost, and trees are to label men by what was known before.
@@ -44,7 +44,7 @@ ROWS_OF_AN_ARM = 20
 
 @dataclass(frozen=True)
 class Matching:
-    """Settings of `MatchingEffects` that the labels hang on. The defaults are those of the study.
+    """Settings of `MatchingEffects` that the labels depend on. The defaults are those of the study.
 
     Rows are dealt once, as the paper that introduced the method does. More deals and more neighbours average large
     effects away, and with them the label "do not treat"; the study shows how far.
@@ -82,7 +82,7 @@ class LabelledRows:
 
     effects: Array
     labels: Array
-    """int64, one a row: an index into LABELS."""
+    """int64, one per row: an index into LABELS."""
     costs: Array
     """What a mistake costs."""
     weights: Array
@@ -231,7 +231,7 @@ def run(
     depths : sequence of int, default=(2, 3, 4, 5)
         Depth limits of the trees.
     regularization : float, default=0.01
-        The penalty λ a leaf: the smallest that the paper used on this table.
+        The penalty λ per leaf: the smallest that the paper used on this table.
     time_limit : float or None, default=60.0
         Seconds a tree. One that is not proved optimal by then is kept, with the gap that is left.
     treatment_cost : float, default=1000.0
@@ -276,7 +276,7 @@ def run(
                 step(f"labels by other settings, {number} of {len(variations)}")
                 sensitivity.append(_compare(table, data, rows, varied, search))
             for price in prices:
-                step(f"policy at {price:,.0f} dollars a man, and its value on unseen men")
+                step(f"policy at {price:,.0f} dollars per man, and its value on unseen men")
                 policies.append(_decide(table, data, price, time_limit, matching.random_state, repeats))
         except KeyboardInterrupt:
             if METHODS[0] not in (row.name for row in trees):

@@ -27,7 +27,7 @@ def summarise(case: CaseStudy) -> str:
         ("1  Effects", _say_effects(case)),
         ("2  Labels, and what a mistake costs", _say_labels(case)),
         (f"3  Trees, at a penalty of λ = {case.regularization:g} a leaf", _say_trees(case)),
-        ("4  What the labels hang on", _say_sensitivity(case)),
+        ("4  What the labels depend on", _say_sensitivity(case)),
         ("5  The same men as a policy", _say_policies(case)),
         ("What is found", _say_findings(case)),
     )
@@ -169,7 +169,7 @@ def _say_policies(case: CaseStudy) -> str:
         ),
         "",
         _tabulate(
-            ["cost", "who gets the programme", "in sample", "honest mean, dollars a man", "over nobody, honest"],
+            ["cost", "who gets the programme", "in sample", "honest mean, dollars per man", "over nobody, honest"],
             [cells for row in case.policies for cells in _policy_cells(row)],
             "rlrrr",
         ),
@@ -205,8 +205,8 @@ def _find_labels(case: CaseStudy) -> list[str]:
         fewest, most = (pick(row.counts[0] for row in case.sensitivity) for pick in (min, max))
         same = min(row.same_label for row in case.sensitivity)
         parts.append(
-            f"Labels hang on the matching: over {len(case.sensitivity)} settings, {fewest} to {most} men are labelled "
-            f"“do not treat”, and as few as {same:.0%} of all keep the study's label."
+            f"The labels depend on the matching settings: over {len(case.sensitivity)} of them, {fewest} to {most} men "
+            f"are labelled “do not treat”, and as few as {same:.0%} of all keep the study's label."
         )
     if case.standard_errors is not None:
         parts.append(f"The 95% interval of the effect lies within one label for {_count_sure(case)} men.")
@@ -279,7 +279,7 @@ def _count_printed_zero(case: CaseStudy, row: TreeRow) -> tuple[int, int]:
 def _find_policy(case: CaseStudy) -> list[str]:
     texts = []
     for row in case.policies:
-        terms = "If the programme were free" if row.cost == 0 else f"At {row.cost:,.0f} dollars a man"
+        terms = "If the programme were free" if row.cost == 0 else f"At {row.cost:,.0f} dollars per man"
         honest, who = row.evaluation.gain, f"These {case.table.n_rows} men show"
         if row.evaluation.has_gain:
             verdict = f"{who} a gain that can be learned."
@@ -288,7 +288,7 @@ def _find_policy(case: CaseStudy) -> list[str]:
         else:
             verdict = f"{who} no learnable gain over treating nobody."
         texts.append(
-            f"{terms}, the best policy tree seems to gain {_dollars(row.gain_in_sample)} dollars a man over treating "
+            f"{terms}, the best policy tree seems to gain {_dollars(row.gain_in_sample)} dollars per man over treating "
             f"nobody; on men that it has not seen it gains {_interval(honest)}. {verdict}"
         )
     return texts

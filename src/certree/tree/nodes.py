@@ -118,7 +118,7 @@ class Tree:
 
     @property
     def is_leaf(self) -> Array:
-        """bool, one a node."""
+        """bool, one per node."""
         return np.asarray(self.column < 0)
 
     @property
@@ -132,7 +132,7 @@ class Tree:
 
     @property
     def node_depth(self) -> Array:
-        """int32, one a node; the root has depth 0."""
+        """int32, one per node; the root has depth 0."""
         depth = np.zeros(self.n_nodes, dtype=np.int32)
         for node in np.flatnonzero(self.column >= 0):
             depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
@@ -145,7 +145,7 @@ class Tree:
 
     @property
     def parent(self) -> Array:
-        """int32, one a node; -1 at the root."""
+        """int32, one per node; -1 at the root."""
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
         for node in np.flatnonzero(self.column >= 0):
             parent[self.left[node]] = parent[self.right[node]] = node
