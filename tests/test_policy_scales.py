@@ -214,6 +214,13 @@ def test_spends_in_any_unit(unit: float) -> None:
     assert len({len(curve) for curve in curves}) == 1
 
 
+def test_a_price_beyond_floats_is_not_tried() -> None:
+    # What the better action is worth per unit of spend is 1e356.
+    X, rewards, spends = [[1.0]], [[1e206, 1.1e206]], [[0.0, 1e-150]]
+    model = PolicyTree(0, 0.0, budget=0.0).fit(X, rewards, spends=spends)
+    assert (model.status_, model.spend_, model.value_) == ("optimal", 0.0, 1e206)
+
+
 @pytest.mark.parametrize("spend", [1e-310, 1e-151, 1e151, 1e308])
 def test_spends_whose_prices_are_no_numbers_are_refused(spend: float) -> None:
     X, rewards, _ = draw_plain()

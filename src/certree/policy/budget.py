@@ -144,8 +144,8 @@ class Spending:
 
     @property
     def largest_price(self) -> float:
-        """Above this, products with amounts are no longer numbers that can be added up."""
-        return LARGEST_SUM / (float(self.amounts.max(axis=1).sum()) or 1.0)
+        """Above this, it is no number itself, or products with amounts are none that can be added up."""
+        return LARGEST_SUM / max(float(self.amounts.max(axis=1).sum()), 1.0)
 
     def solve_at(
         self, price: float, known: float, limits: Limits, *, verbose: int = 0, switched_off: Iterable[str] = ()
