@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certree.datasets.files import read_csv, to_labels
+from certree.datasets.files import read_file, to_labels
 from certree.estimators import SparseTreeClassifier
 from certree.export import load
 from certree.policy import PolicyTree
@@ -47,7 +47,7 @@ def read_data(options: argparse.Namespace, text_columns: Collection[str] = ()) -
     both = sorted({*numeric} & {*categorical})
     if both:
         raise ValueError(f"--numeric and --categorical both name column {both[0]!r}")
-    table = read_csv(
+    table = read_file(
         options.data,
         separator=options.separator,
         text_columns=text_columns,

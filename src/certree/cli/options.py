@@ -11,13 +11,15 @@ from typing import Any
 
 from certree.datasets.files import MISSING_MARKS
 
+DATA_HELP = "CSV file with a header line (also .csv.gz), or a Parquet or Arrow file"
+
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="JSON file that fit --out or policy --out has written")
 
 
 def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False) -> None:
-    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    parser.add_argument("data", type=Path, help=DATA_HELP)
     target = parser.add_mutually_exclusive_group(required=True) if may_have_rewards else parser
     target.add_argument("--label", required=not may_have_rewards, metavar="COLUMN", help="the column to predict")
     if may_have_rewards:

@@ -28,7 +28,7 @@ from certree.cli.inputs import (
     read_weights,
 )
 from certree.cli.models import print_model
-from certree.cli.options import add_problem, add_reading, add_rewards, read_amount
+from certree.cli.options import DATA_HELP, add_problem, add_reading, add_rewards, read_amount
 from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
 from certree.datasets.files import to_labels
 from certree.export import export_json
@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
         description="The optimal policy tree of a table with a column of rewards for every action; or of a log of "
         "decisions, whose doubly robust scores are the rewards and whose policy is evaluated on rows it has not seen.",
     )
-    parser.add_argument("data", type=Path, help="CSV file with a header line")
+    parser.add_argument("data", type=Path, help=DATA_HELP)
     add_rewards(parser, parser)
     parser.add_argument("--weight", metavar="COLUMN", help="with rewards: the column with the weight of each row")
     add_reading(parser)

@@ -19,7 +19,7 @@ from certree.tree import tree_of
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser("predict", help="predict the rows of a table")
     add_model(parser)
-    parser.add_argument("data", type=Path, help="CSV file with the tree's columns; others are ignored")
+    parser.add_argument("data", type=Path, help="file with the tree's columns; others are ignored")
     add_reading(parser)
     parser.add_argument("--probabilities", action="store_true", help="also the share of each label in the row's leaf")
     parser.add_argument("--out", type=Path, metavar="CSV", help="write to this file instead of standard output")

@@ -1,4 +1,4 @@
-"""CSV files to tables, and tables to what users hold in their hands.
+"""Files to tables, and tables to what users hold in their hands: CSV, also compressed by gzip, Parquet and Arrow.
 
 Promises that a value is never guessed at: a column is numeric if all of its entries are numbers, boolean if all are
 true or false, and otherwise holds its strings as they stand; what marks a missing value can be named. A
@@ -8,17 +8,21 @@ file that is not a rectangle of named columns is refused with the line that brea
 from __future__ import annotations
 
 import csv
+import gzip
+import zlib
 from array import array
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-from certree.table import Array, RowNames, Table, remark_on_rounding
+from certree.table import Array, RowNames, Table, read_table, remark_on_rounding
 
 # What stands for a missing value. "?" and "None" are left alone: in published tables they are often answers.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
+ARROW_ENDINGS = (".parquet", ".arrow", ".feather")
 _BOOLEAN_WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
@@ -37,11 +41,13 @@ def read_csv(
     """
     path = Path(path)
     marks = MISSING_MARKS | {mark.strip() for mark in missing}
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with _open_text(path) as file:
         try:
             names, rows, lines = _read_rows(csv.reader(file, delimiter=separator, strict=True), path)
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a CSV file in UTF-8: {error}") from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{path} is not a whole gzip file: {error}") from error
     row_names = RowNames("line", lines)
     entries = dict(zip(names, zip(*rows, strict=True), strict=True))
     for name in number_columns:
@@ -51,6 +57,50 @@ def read_csv(
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
     remarks = remark_on_rounding(names, entries.values(), columns)
     return Table(names, columns, is_categorical, len(rows), True, row_names, dict.fromkeys(text_columns), remarks)
+
+
+def _open_text(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
+    return path.open(newline="", encoding="utf-8-sig")
+
+
+def read_file(path: str | Path, *, missing: Collection[str] = (), **settings: Any) -> Table:
+    """The columns of a file: Parquet or Arrow where its name ends so, else CSV, for which the settings are.
+
+    A Parquet or Arrow file says itself what its columns are; `missing` marks are looked for in columns of text.
+    """
+    path = Path(path)
+    if path.suffix not in ARROW_ENDINGS:
+        return read_csv(path, missing=missing, **settings)
+    table = _read_arrow(path)
+    marks = {mark.strip() for mark in missing}
+    columns = [_drop_marks(column, marks) if column.dtype == object else column for column in table.columns]
+    for name in settings.get("number_columns", ()):
+        if name in table.names and columns[table.names.index(name)].dtype == object:
+            raise ValueError(f"{path}: column {name!r} is to be read as numbers, but the file has text in it")
+    return replace(table, columns=tuple(columns))
+
+
+def _drop_marks(column: Array, marks: Collection[str]) -> Array:
+    values = [None if isinstance(value, str) and value.strip() in marks else value for value in column]
+    return np.array(values, dtype=object)
+
+
+def _read_arrow(path: Path) -> Table:
+    try:
+        import pyarrow as pa
+        from pyarrow import feather, parquet
+    except ImportError as error:
+        raise ImportError(f"{path}: Parquet and Arrow files need pyarrow: pip install 'certree[parquet]'") from error
+    path.open("rb").close()  # what is no readable file is said as of any other
+    try:
+        source = parquet.read_table(path) if path.suffix == ".parquet" else feather.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path} is not a {path.suffix} file: {str(error).splitlines()[0]}") from error
+    if source.num_rows == 0:
+        raise ValueError(f"{path} has no rows")
+    return read_table(source)
 
 
 def to_labels(column: Array) -> Array:

@@ -1,0 +1,89 @@
+"""The same table from CSV, gzip, Parquet and Arrow gives the same tree, and a broken file is one line that says so."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import certree
+from certree.cli import main
+from certree.datasets.files import read_file
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(
+    {
+        "age": np.where(RNG.random(80) < 0.1, np.nan, RNG.integers(18, 80, 80)),
+        "region": RNG.choice(["north", "south", "?"], 80),
+        "is_member": RNG.random(80) < 0.5,
+    }
+)
+FRAME["label"] = np.where(FRAME["age"].fillna(0) + 20 * FRAME["is_member"] > 50, "yes", "no")
+
+
+def write(folder: Path, ending: str) -> Path:
+    path = folder / f"table{ending}"
+    if ending == ".parquet":
+        FRAME.to_parquet(path)
+    elif ending in (".arrow", ".feather"):
+        FRAME.to_feather(path)
+    else:
+        FRAME.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".parquet", ".arrow", ".feather"])
+def test_every_form_of_a_table_is_the_same_table(ending: str, tmp_path: Path, capsys: Any) -> None:
+    plain, other = read_file(write(tmp_path, ".csv")), read_file(write(tmp_path, ending))
+    assert other.names == plain.names
+    for one, two in zip(plain.columns, other.columns, strict=True):
+        np.testing.assert_array_equal(one, two)
+    options = ["--label", "label", "--depth", "2"]
+    for path in (tmp_path / "table.csv", tmp_path / f"table{ending}"):
+        assert main(["fit", str(path), *options, "--out", str(path.with_suffix(".json")), "--force"]) == 0
+        assert main(["verify", str(path.with_suffix(".json")), str(path), "--label", "label"]) == 0
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "table.json"), str(tmp_path / f"table{ending}")]) == 0
+    model = certree.load(tmp_path / "table.json")
+    assert capsys.readouterr().out.split()[1:] == model.tree_.predict(FRAME.drop(columns="label")).tolist()
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".parquet"])
+def test_marks_of_missing_values_are_found(ending: str, tmp_path: Path) -> None:
+    table = read_file(write(tmp_path, ending), missing=["?"])
+    region = table.columns[table.names.index("region")]
+    assert sum(value is None for value in region) == (FRAME["region"] == "?").sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("bad.csv.gz", b"a,b\n1,2\n", "is not a whole gzip file"),
+        ("cut.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 999)[:-20], "is not a whole gzip file"),
+        ("bad.parquet", b"a,b\n1,2\n", "is not a .parquet file"),
+        ("bad.arrow", b"a,b\n1,2\n", "is not a .arrow file"),
+    ],
+    ids=["no gzip", "half a gzip", "no Parquet", "no Arrow"],
+)
+def test_a_broken_file_is_one_line(name: str, content: bytes, message: str, tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert main(["fit", str(tmp_path / name), "--label", "b"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_what_else_can_be_wrong_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    assert main(["fit", str(tmp_path / "absent.parquet"), "--label", "b"]) == 2
+    assert "No such file" in capsys.readouterr().err
+    FRAME[:0].to_parquet(tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match="has no rows"):
+        read_file(tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match="'region' is to be read as numbers"):
+        read_file(write(tmp_path, ".parquet"), number_columns=["region"])
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"certree\[parquet\]"):
+        read_file(tmp_path / "empty.parquet")
