@@ -18,6 +18,7 @@ SAYS: dict[str, Sequence[str]] = {
     "weighted_certificate": ["status       optimal", "certificate  holds"],
     "messy_frame": ["'unknown' (row 17)", "optimal; written to churn.json and churn.png"],
     "regularization_path": ["leaves    loss"],
+    "good_trees": ["complete: True", "every good tree needs it", "get the same answer from all of them"],
     "policy_budget": ["status  optimal", "certificate holds", "spend   value"],
     "policy_from_log": ["optimal: no policy tree of depth 2", "The policy gains", "rows unseen in learning"],
     **dict.fromkeys(

@@ -149,6 +149,22 @@ def test_every_way_to_write_a_tree(table: Table, tolerance: float) -> None:
     assert find(problem, tolerance, idle=True).count_written() == ways
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_of_praxis(seed: int) -> None:
+    """Where λ is a whole number of rows, nothing is rounded there."""
+    praxis = pytest.importorskip("praxis")
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (50, 5))
+    y = X[:, 0] ^ (rng.random(50) < 0.2)
+    other = praxis.PRAXIS()
+    other.fit(X, y, lambda_reg=0.02, depth_budget=3, rashomon_mult=0.25, lookahead_k=2, majority_leaf_only=True)
+    best = other.get_min_objective()
+    tolerance = (int(best * 1.25 + 0.5) - best) / 50
+    found = good_trees(X, y, tolerance=tolerance, max_depth=3, regularization=0.02, idle=True)
+    assert found.optimum == pytest.approx(best / 50)
+    assert found.count_written() == other.count_trees()
+
+
 def test_of_the_tests() -> None:
     """The tables above have sets worth comparing: this one is known by hand."""
     problem = Problem.from_labels([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1], regularization=0.1, max_depth=2)
