@@ -242,6 +242,13 @@ def test_counts_beyond_all_machine_numbers() -> None:
     assert sum(_count_without_limit(found._graph, counts_ways=True)) == found.count_written()
 
 
+def test_counting_needs_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long lists of costs, with idle pairs among them, are not taken for numbers beyond 128 bits."""
+    monkeypatch.setattr("certree.tree_set._count_without_limit", None)
+    X, y, weights = make_table(weighted=True)
+    assert good_trees(X, y, weights, tolerance=0.04, max_depth=3, regularization=0.005).count.is_exact
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.005, 0.02, 0.05, 0.1])
 def test_what_a_stopped_search_states_holds(seconds: float) -> None:
     rng = np.random.default_rng(1)

@@ -148,7 +148,7 @@ bool Counts::fill(std::size_t most_entries) {
             if (graph_.are_idle(l, r) && graph_.leaf[l] < unreachable && graph_.leaf[r] < unreachable) {
                 const Amount value = to_steps(graph_.leaf[l]) + to_steps(graph_.leaf[r]);
                 if (value <= budget_[node]) {
-                    put(value, Count{0} - ways);  // taken off what was put there, modulo 2^128
+                    found.emplace_back(value, Count{0} - ways);  // taken off what was put there, modulo 2^128
                 }
             }
             if (n_entries + sums.size() > most_entries) {
