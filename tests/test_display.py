@@ -85,7 +85,8 @@ def make_log() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def test_a_path_says_how_many_trees_it_has() -> None:
     y = [0, 0, 1, 1, 0, 0, 1, 1, 1, 1]
     path = regularization_path(np.arange(10.0).reshape(-1, 1), y, max_depth=3)
-    assert repr(path) == f"<RegularizationPath: {len(path)} trees of 1 to {path[-1].leaves} leaves, all proved optimal>"
+    head = f"{len(path)} trees of 1 to {path[-1].leaves} leaves"
+    assert repr(path) == f"<RegularizationPath: {head}, all proved optimal among all trees of depth at most 3>"
     assert len(str(path).splitlines()) == len(path) + 2
     assert path._repr_html_().count("<tr>") == len(path) + 1
     assert "Solution" not in repr(path[0])

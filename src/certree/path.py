@@ -170,7 +170,9 @@ def describe_front(path: RegularizationPath) -> str:
     """How many trees there are, and whether one may be missing."""
     count = "1 tree" if len(path) == 1 else f"{len(path)} trees"
     sizes = f"{path[0].leaves} to {path[-1].leaves} leaves" if len(path) > 1 else "1 leaf"
-    ended = "all proved optimal" if path.is_optimal else "a search ended early, so that trees may be missing"
+    # The tree of the smallest λ was searched for within all limits; that of the largest is a lone leaf by itself.
+    scope = f" among {path[-1].solution.certificate.scope}" if len(path) > 1 else ""
+    ended = f"all proved optimal{scope}" if path.is_optimal else "a search ended early, so that trees may be missing"
     return f"{count} of {sizes}, {ended}"
 
 
