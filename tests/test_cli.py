@@ -414,6 +414,23 @@ class TestPath:
         assert "a search ended early" in capsys.readouterr().out
 
 
+class TestAlternatives:
+    def test_prints_and_writes_the_set(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = table.with_name("good.json")
+        assert run("alternatives", table, *FIT, "--tolerance", "0.002", "--depth", "2", "--out", out) == 0
+        known = json.loads(out.read_text(encoding="utf-8"))
+        least, most = known["certificate"]["count"]
+        assert least == most == sum(fact["count"] for fact in known["roots"])
+        printed = capsys.readouterr().out
+        assert f"{least:,} trees have an objective of at most" in printed
+        assert "rows get the same label from all of them" in printed
+        assert known["trees"][0]["objective"] == pytest.approx(known["certificate"]["optimum"])
+
+    def test_a_limit_shows(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("alternatives", table, *FIT, "--depth", "4", "--time-limit", "0") == 3
+        assert "the search ended early (time limit)" in capsys.readouterr().out
+
+
 class TestOthers:
     def test_datasets(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -7,10 +7,11 @@ holds no object of the engine.
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -513,6 +514,19 @@ class TreeSet:
         shares /= n
         return shares, np.sqrt(shares * (1 - shares) / n)
 
+    def to_json(self, *, n_trees: int = 10) -> str:
+        """What is known of the set, with its first trees, as text that a page can read."""
+        rows = self.rows()
+        known = {
+            "certificate": self.certificate_,
+            "columns": [asdict(fact) for fact in self.columns()],
+            "roots": [asdict(fact) for fact in self.roots()],
+            "cuts": [asdict(fact) for fact in self.cuts()],
+            "rows": {"index": rows.index.tolist(), "is_possible": rows.is_possible.tolist(), "labels": rows.labels},
+            "trees": [{"objective": tree.objective, "tree": tree.tree.to_dict()} for tree in self[:n_trees]],
+        }
+        return json.dumps(_without_nan(known), ensure_ascii=False, allow_nan=False, indent=1)
+
     # Choosing -------------------------------------------------------------------------------------------------------
 
     def restrict(
@@ -766,6 +780,15 @@ def find_tree_set(
         warn_interrupted("the set has the good trees found so far; see complete_below")
     index = np.arange(problem.n_rows) if index is None else index
     return TreeSet(problem, found, tolerance=tolerance, index=index, limits=limits)
+
+
+def _without_nan(data: Any) -> Any:
+    """JSON has no NaN: what is not there is null."""
+    if isinstance(data, dict):
+        return {name: _without_nan(value) for name, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_without_nan(value) for value in data]
+    return None if isinstance(data, float) and math.isnan(data) else data
 
 
 def _holds(problem: Problem, axis: int, code: int) -> Array:
