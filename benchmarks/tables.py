@@ -233,16 +233,22 @@ def _continuous(rows: int, columns: int, share: float, seed: int) -> Columns:
     return X, y, f"generated, normal columns, noisy label, {share:.0%} ones, seed {seed}"
 
 
+PLANTED_LEAVES = {2: np.array([0, 1, 3, 2]), 3: np.array([0, 0, 1, 2, 3, 1, 4, 1])}
+"""The labels of a planted tree by its depth; every column of it matters, whether labels are two or five."""
+
+
 def _planted(rows: int, columns: int, values: int | None, labels: int, is_noise: bool, seed: int) -> Columns:
-    """A planted tree of depth 3 with a fifth of the labels drawn anew, or labels that know nothing of the columns."""
+    """A planted tree with a fifth of the labels drawn anew, or labels that know nothing of the columns.
+
+    Its depth is 2 where columns are continuous, for that is what is fitted there, and else 3.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rows, columns)) if values is None else rng.integers(values, size=(rows, columns)).astype(float)
-    middle = 0.0 if values is None else (values - 1) / 2
-    high = middle < X
-    leaf = 4 * high[:, 0] + 2 * high[:, 1] + high[:, 2]
+    depth, middle = (2, 0.3) if values is None else (3, (values - 1) / 2)
+    leaf = (X[:, :depth] > middle) @ (1 << np.arange(depth)[::-1])
     drawn = rng.integers(labels, size=rows)
-    y = drawn if is_noise else np.where(rng.random(rows) < 0.2, drawn, (leaf * 3) % labels)
-    kind = "labels at random" if is_noise else "planted tree of depth 3, a fifth of the labels drawn anew"
+    y = drawn if is_noise else np.where(rng.random(rows) < 0.2, drawn, PLANTED_LEAVES[depth][leaf] % labels)
+    kind = "labels at random" if is_noise else f"planted tree of depth {depth}, a fifth of the labels drawn anew"
     distinct = "normal columns" if values is None else f"{values} values a column"
     return X, y, f"generated, {distinct}, {labels} labels, {kind}, seed {seed}"
 

@@ -42,6 +42,16 @@ inline double line_cycles(double n_roots, double n_rows, double n_tests) {
            std::min<double>(n_rows * (n_tests / 14.0 + 3.0), n_rows + 1.5 * n_roots * n_tests);
 }
 
+// Root tests few and far between over one axis: all rows move once, and blocks are summed anew for every test.
+inline double sparse_cycles(double n_rows, double n_tests) {
+    return n_rows * 12.0 + n_tests * 700.0;
+}
+
+// Of the root tests that rounding leaves in doubt the best ones are solved one after the other; the rest, where it is
+// not few, side by side in 64 bits.
+inline constexpr std::size_t first_doubts = 2;
+inline constexpr std::size_t few_doubts = 8;
+
 // Whether so many rows are added to the tests of an axis faster by a sum of each code than each as a step.
 inline bool are_sums_cheaper(std::size_t n_rows, std::int32_t n_tests) {
     const auto n = static_cast<std::int64_t>(n_rows);
@@ -74,15 +84,18 @@ inline double exact_cycles(const Local& local) {
     return exact;
 }
 
-// Groups of codes of an axis in coarse tables.
-inline constexpr std::int32_t most_coarse_groups = 128;
+// Groups of codes of an axis in coarse tables: more of them where rows outweigh the cells of a pair of axes. What they
+// leave of a million rows with ten columns fell from nearly all tests with 128 groups to few with 724.
+inline std::int32_t most_coarse_groups(const Local& local) {
+    return std::clamp(static_cast<std::int32_t>(0.72 * std::sqrt(static_cast<double>(local.n_rows))), 128, 1024);
+}
 
 // Rows are summed for every pair of axes, and groups cost the square of their number.
 inline bool coarse_tables_pay(const Local& local) {
     const auto n_axes = static_cast<double>(local.axes.size());
     double n_groups = 0.0;
     for (const LocalAxis& axis : local.axes) {
-        n_groups += std::min(axis.n_codes, most_coarse_groups);
+        n_groups += std::min(axis.n_codes, most_coarse_groups(local));
     }
     const double coarse = n_axes * n_axes * local.n_rows * 2.0 + n_groups * n_groups * 8.0;
     constexpr double gain_wanted = 4.0;  // part of the exact work remains, and it is not known beforehand how much

@@ -211,7 +211,7 @@ std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared) {
         // Small tables then see coarse tables, or rounds of root tests.
         return local.n_rows % 2 == 0 ? CoarseTables(prepared, 4).promising() : std::vector<std::vector<Run>>{};
     }
-    return forecast::coarse_tables_pay(local) ? CoarseTables(prepared, forecast::most_coarse_groups).promising()
+    return forecast::coarse_tables_pay(local) ? CoarseTables(prepared, forecast::most_coarse_groups(local)).promising()
                                               : std::vector<std::vector<Run>>{};
 }
 

@@ -128,6 +128,23 @@ std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& ga
 // gains unfinished, when the control says so; the same for all below.
 void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted);
 
+// Largest and smallest sums of the tests on a left and a right side, in 64 bits.
+struct WideExtremes {
+    Amount high[2] = {0, 0};
+    Amount low[2] = {0, 0};
+};
+
+// A root test: the sum of the rows on which it holds, and the stumps of its sides.
+struct SideSums {
+    Amount left = 0;
+    WideExtremes extremes;
+};
+
+// Of some root tests, ascending, with these amounts of the rows: see sparse_roots.cpp. Empty where the control says
+// stop.
+std::vector<SideSums> find_side_sums(const Prepared& prepared, const std::vector<Amount>& amounts,
+                                     const std::vector<std::int32_t>& tests);
+
 // The same for every root test, and the pair table.
 void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table);
 

@@ -34,11 +34,12 @@ RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool
     while ((total >> shift) > most) {
         ++shift;
     }
-    slack = is_exact ? 0 : n_rows << (shift - 1);
     small.reserve(set.rows.size());
     const Amount half = is_exact ? 0 : Amount{1} << (shift - 1);
     for (const std::int32_t row : set.rows) {
-        small.push_back(static_cast<std::int32_t>((instance.balance[static_cast<std::size_t>(row)] + half) >> shift));
+        const Amount balance = instance.balance[static_cast<std::size_t>(row)];
+        small.push_back(static_cast<std::int32_t>((balance + half) >> shift));
+        slack += magnitude((Amount{small.back()} << shift) - balance);
     }
 }
 

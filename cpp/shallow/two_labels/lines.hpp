@@ -19,7 +19,7 @@ inline Amount magnitude(Amount x) {
 }
 
 // The rows' balances on a 32-bit grid of 2^shift. Where it is not fine enough for every balance they are rounded, and a
-// sum over leaves may be off by `slack`.
+// sum over leaves may be off by `slack`: by what all of them were rounded.
 struct RoundedAmounts {
     std::vector<std::int32_t> small;
     int shift = 0;

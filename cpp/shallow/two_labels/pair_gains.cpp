@@ -4,6 +4,7 @@
 // second test. Its extremes and those of what is missing to the total are the best stumps of the two sides. Axes with
 // very many tests are walked by segment trees instead of being laid out in the line.
 #include <memory>
+#include <numeric>
 
 #include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
@@ -165,6 +166,49 @@ void PairWorker::run_together(std::size_t root_axis, Run tests) {
     }
 }
 
+// The tests of some runs, through one look at the rows for each pair of axes.
+void run_sparse(const Prepared& prepared, const std::vector<std::vector<Run>>& runs, Gains& gains) {
+    const std::vector<std::int32_t>& small = prepared.amounts.small;
+    const std::vector<Amount> amounts(small.begin(), small.end());
+    std::vector<std::int32_t> tests;
+    for (std::size_t a = 0; a < runs.size(); ++a) {
+        for (const Run& run : runs[a]) {
+            for (std::int32_t test = run.from; test < run.to; ++test) {
+                tests.push_back(prepared.local.axes[a].first_test + test);
+            }
+        }
+    }
+    const std::int32_t all = std::accumulate(small.begin(), small.end(), 0);
+    const std::vector<SideSums> sums = find_side_sums(prepared, amounts, tests);
+    const auto narrow = [](Amount sum) { return static_cast<std::int32_t>(sum); };
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+        const WideExtremes& wide = sums[k].extremes;
+        gains.put_pair(static_cast<std::size_t>(tests[k]), narrow(sums[k].left), all - narrow(sums[k].left),
+                       {{narrow(wide.high[0]), narrow(wide.high[1])}, {narrow(wide.low[0]), narrow(wide.low[1])}});
+    }
+}
+
+// Whether the root tests of these runs are so few that it pays.
+bool are_sparse(const Prepared& prepared, const std::vector<std::vector<Run>>& runs) {
+    const Local& local = prepared.local;
+    if (prepared.control.is_off(no_cost_model)) {
+        return local.n_rows % 4 == 0;
+    }
+    const auto n_axes = static_cast<double>(local.axes.size());
+    const double n_rows = local.n_rows;
+    double sparse = 0.0;
+    double trees = 0.0;
+    for (std::size_t a = 0; a < runs.size(); ++a) {
+        sparse += runs[a].empty() ? 0.0 : n_axes * forecast::sparse_cycles(n_rows, 0.0);
+        for (const Run& run : runs[a]) {
+            const double n_tests = run.to - run.from;
+            sparse += n_axes * forecast::sparse_cycles(0.0, n_tests);
+            trees += n_axes * forecast::tree_cycles(n_rows * n_tests / local.axes[a].n_tests, n_rows);
+        }
+    }
+    return sparse < trees;
+}
+
 }  // namespace
 
 void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
@@ -174,6 +218,9 @@ void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
         if (std::all_of(promising.begin(), promising.end(), [](const auto& runs) { return runs.empty(); })) {
             return;
         }
+    } else if (!promising.empty() && are_sparse(prepared, promising)) {
+        run_sparse(prepared, promising, gains);
+        return;
     }
     PairWorker worker(prepared, gains, nullptr);
     for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {

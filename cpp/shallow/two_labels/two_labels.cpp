@@ -1,6 +1,7 @@
 #include "shallow/two_labels/two_labels.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "bounds.hpp"
@@ -165,9 +166,21 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         const Amount gy = bound[static_cast<std::size_t>(y)];
         return gx != gy ? gx > gy : x < y;
     });
-    for (const std::int32_t test : candidates) {
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+        const std::int32_t test = candidates[k];
         if (to_cost(bound[static_cast<std::size_t>(test)]) >= goal) {
             break;
+        }
+        // The first ones leave most of the others behind; where they do not, there may be hundreds.
+        if (depth == 2 && k == forecast::first_doubts) {
+            std::vector<std::int32_t> doubts;
+            std::copy_if(candidates.begin() + forecast::first_doubts, candidates.end(), std::back_inserter(doubts),
+                         [&](std::int32_t t) { return to_cost(bound[static_cast<std::size_t>(t)]) < goal; });
+            if (doubts.size() >= forecast::few_doubts || control_.is_off(no_cost_model)) {
+                std::sort(doubts.begin(), doubts.end());
+                settle_exactly(prepared, set, doubts, goal, answer);
+                return answer;
+            }
         }
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])];
         const Split split = split_rows(instance_, set, axis, test - axis.first_test);
@@ -194,6 +207,42 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     }
     answer.lower = std::max(answer.lower, goal);
     return answer;
+}
+
+// Pre: the answer holds a bound, and every root test whose tree may cost less than the goal is in doubt. Post: as of
+// `solve`, unless it was stopped.
+void TwoLabels::settle_exactly(const Prepared& prepared, const RowSet& set, const std::vector<std::int32_t>& doubts,
+                               Amount goal, Answer& answer) const {
+    std::vector<Amount> balances;
+    balances.reserve(set.rows.size());
+    for (const std::int32_t row : set.rows) {
+        balances.push_back(instance_.balance[static_cast<std::size_t>(row)]);
+    }
+    const std::vector<SideSums> sums = find_side_sums(prepared, balances, doubts);
+    if (sums.empty()) {
+        return;
+    }
+    // The gain of the best leaf or stump on a side of signed sum d.
+    const auto gain = [&](Amount d, Amount high, Amount low) {
+        const Amount stump = std::max(magnitude(2 * high - d), magnitude(2 * low - d));
+        return std::max(magnitude(d) - 2 * penalty_, stump - 4 * penalty_);
+    };
+    std::vector<Amount> gains;
+    for (const auto& [left, extremes] : sums) {
+        gains.push_back(gain(left, extremes.high[0], extremes.low[0]) +
+                        gain(set.balance - left, extremes.high[1], extremes.low[1]));
+    }
+    const Local& local = prepared.local;
+    const auto best = static_cast<std::size_t>(std::max_element(gains.begin(), gains.end()) - gains.begin());
+    const Amount value = (set.worst - gains[best]) >> 1;
+    if (value < goal) {
+        const auto test = static_cast<std::size_t>(doubts[best]);
+        answer.value = goal = value;
+        answer.tree = nullptr;
+        answer.axis = local.axes[static_cast<std::size_t>(local.test_axis[test])].axis;
+        answer.code = local.test_code[test];
+    }
+    answer.lower = std::max(answer.lower, goal);
 }
 
 NodePtr TwoLabels::tree_of(const RowSet& set, int depth, const Answer& answer) const {

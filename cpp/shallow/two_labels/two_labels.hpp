@@ -17,6 +17,8 @@
 
 namespace certree {
 
+struct Prepared;
+
 class TwoLabels {
 public:
     // table_bytes: what the tables of one closed form may take.
@@ -48,6 +50,8 @@ public:
     static std::int32_t leaf_label(const RowSet& set) { return set.balance >= 0 ? 0 : 1; }
 
 private:
+    void settle_exactly(const Prepared& prepared, const RowSet& set, const std::vector<std::int32_t>& doubts,
+                        Amount goal, Answer& answer) const;
     NodePtr tree_of(const RowSet& set, int depth, const Answer& answer) const;
     Amount best_stump(const RowSet& set, const Local& local, std::int32_t& test) const;
 
