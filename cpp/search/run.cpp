@@ -67,33 +67,37 @@ bool Search::is_quick(int most_depth) const {
 }
 
 // Trees to begin with, unless the answer itself is as quick. The first one splits where the sides are purest, as CART
-// does, and is cut back at λ. The next ones look ahead: every test is the root test of the best tree of depth two (or
-// three, where that takes milliseconds) below it. They take at most half of the time there is, but for the look that is
-// under way. Post: the best of them is on offer; each keeps the limits.
+// does, and is cut back at λ. The next ones look ahead two levels, or three where that takes milliseconds. Post: the
+// best of them is on offer; each keeps the limits.
 void Search::plant(const RowSet& root, int most_depth) {
     if (is_quick(most_depth) || control_.is_off(no_greedy)) {
         return;
     }
-    const Control half(Control::Half{control_});
-    const auto purest = [&](const RowSet& rows, int) { return stumps_.purest(rows); };
-    offer(grow_tree(instance_, settings_, stumps_, control_, root, purest));
+    offer(grow_tree(instance_, settings_, stumps_, control_, root,
+                    [&](const RowSet& rows, int) { return stumps_.purest(rows); }));
     const bool is_three_quick =
         is_two_labels_ && instance_.n_tests <= forecast::few_tests && !control_.is_off(no_triples);
     // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
     const int most_ahead = is_shallow(most_depth) ? 0 : std::min(is_three_quick ? 3 : 2, most_depth - 2);
     for (int ahead = 2; ahead <= most_ahead; ++ahead) {
-        offer(grow_tree(instance_, settings_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
-            if (half.should_stop()) {
-                return purest(rows, depth_left);
-            }
-            const Outcome best = solve({rows, std::min(depth_left, ahead), unreachable});
-            const NodePtr& tree = best.tree.back();
-            const RootTest test =
-                tree ? RootTest{tree->axis, tree->code} : RootTest{best.closed.axis, best.closed.code};
-            // Where nothing pays so near, something may further down.
-            return test.axis >= 0 ? test : purest(rows, depth_left);
-        }));
+        look_ahead(root, ahead);
     }
+}
+
+// Grows a tree whose every test is the root test of the best tree of so many levels below it. It takes at most half of
+// the time there is, but for the look that is under way. Post: the tree, which keeps the limits, is on offer.
+void Search::look_ahead(const RowSet& root, int ahead) {
+    const Control half(Control::Half{control_});
+    offer(grow_tree(instance_, settings_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
+        if (half.should_stop()) {
+            return stumps_.purest(rows);
+        }
+        const Outcome best = solve({rows, std::min(depth_left, ahead), unreachable});
+        const NodePtr& tree = best.tree.back();
+        const RootTest test = tree ? RootTest{tree->axis, tree->code} : RootTest{best.closed.axis, best.closed.code};
+        // Where nothing pays so near, something may further down.
+        return test.axis >= 0 ? test : stumps_.purest(rows);
+    }));
 }
 
 // Without limits on leaves the problem is the faster one: its optimum is a bound, and where it keeps the limits anyway
@@ -162,12 +166,18 @@ int Search::first_depth(int most_depth) const {
     return 1;
 }
 
-// The best tree of at most this depth. Post: it is on offer. Returns what no tree of any depth costs less than; on a
-// stop that is still true.
+// Where depth three is within reach, deeper trees get its look ahead.
+bool Search::is_looked_ahead(int depth, int most_depth) const {
+    return depth == 3 && depth < most_depth && !control_.is_off(no_greedy);
+}
+
+// The best tree of at most this depth, asked for even where a deeper one is better if looks ahead start from it. Post:
+// it is on offer. Returns what no tree of any depth costs less than; on a stop that is still true.
 Amount Search::solve_depth(const RowSet& root, int depth, int most_depth) {
     const Amount penalty = settings_.penalty;
     const Root at_root{depth == most_depth ? unreachable : bounds::deeper_than(depth, penalty)};
-    const Outcome outcome = solve({root, depth, best_value_, &at_root});
+    const Amount budget = is_looked_ahead(depth, most_depth) ? unreachable : best_value_;
+    const Outcome outcome = solve({root, depth, budget, &at_root});
     if (outcome.best() < best_value_) {
         offer(tree_of(root, outcome, outcome.value.size() - 1));
     }
@@ -198,6 +208,9 @@ Result Search::run() {
     for (int depth = first_depth(most_depth); is_open() && depth <= most_depth && !control_.should_stop(); ++depth) {
         statistics_.depth_reached = depth;
         learn(Claim::deeper, solve_depth(root, depth, most_depth));
+        if (is_open() && is_looked_ahead(depth, most_depth)) {
+            look_ahead(root, depth);
+        }
     }
     statistics_.cache_entries = cache_.size();
     statistics_.cache_forgotten = cache_.n_forgotten();
