@@ -66,6 +66,11 @@ bool Search::is_quick(int most_depth) const {
     return is_shallow(most_depth) && steps <= forecast::few_steps * std::max(1.0, control_.seconds_left());
 }
 
+// Whether a closed form of depth three takes milliseconds.
+bool Search::is_three_quick() const {
+    return is_two_labels_ && instance_.n_tests <= forecast::few_tests && !control_.is_off(no_triples);
+}
+
 // Trees to begin with, unless the answer itself is as quick. The first one splits where the sides are purest, as CART
 // does, and is cut back at λ. The next ones look ahead two levels, or three where that takes milliseconds. Post: the
 // best of them is on offer; each keeps the limits.
@@ -75,10 +80,8 @@ void Search::plant(const RowSet& root, int most_depth) {
     }
     offer(grow_tree(instance_, settings_, stumps_, control_, root,
                     [&](const RowSet& rows, int) { return stumps_.purest(rows); }));
-    const bool is_three_quick =
-        is_two_labels_ && instance_.n_tests <= forecast::few_tests && !control_.is_off(no_triples);
     // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
-    const int most_ahead = is_shallow(most_depth) ? 0 : std::min(is_three_quick ? 3 : 2, most_depth - 2);
+    const int most_ahead = is_shallow(most_depth) ? 0 : std::min(is_three_quick() ? 3 : 2, most_depth - 2);
     for (int ahead = 2; ahead <= most_ahead; ++ahead) {
         look_ahead(root, ahead);
     }
@@ -166,9 +169,9 @@ int Search::first_depth(int most_depth) const {
     return 1;
 }
 
-// Where depth three is within reach, deeper trees get its look ahead.
+// Where depth three is within reach, deeper trees get its look ahead, unless they had it to begin with.
 bool Search::is_looked_ahead(int depth, int most_depth) const {
-    return depth == 3 && depth < most_depth && !control_.is_off(no_greedy);
+    return depth == 3 && depth < most_depth && !is_three_quick() && !control_.is_off(no_greedy);
 }
 
 // The best tree of at most this depth, asked for even where a deeper one is better if looks ahead start from it. Post:

@@ -109,6 +109,7 @@ private:
     bool is_shallow(int most_depth) const;
     bool is_quick(int most_depth) const;
     void plant(const RowSet& root, int most_depth);
+    bool is_three_quick() const;
     void look_ahead(const RowSet& root, int ahead);
     bool is_looked_ahead(int depth, int most_depth) const;
     Amount relax_limits(const RowSet& root);
