@@ -6,6 +6,7 @@ nothing of each other.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +25,7 @@ MOST_TESTS = 10
 """Beyond it, or beyond depth two, only `certify` enumerates: writing down every tree takes too long."""
 SPEND_ROUNDING = Fraction(1, 2**50)
 """By so much, at most, a mean spend differs where its total was rounded."""
+SMALLEST_NORMAL = Fraction(sys.float_info.min)
 LIMITS = ("max_depth", "max_leaves", "min_samples_leaf", "min_weight_leaf", "min_samples_arm")
 
 
@@ -200,7 +202,8 @@ def from_rewards(case: Case) -> Truth:
 
 def close(value: float | Fraction, exact: Fraction, scale: Fraction) -> bool:
     """Whether two amounts agree up to what fixed-point sums and floats may lose."""
-    return abs(Fraction(value) - exact) <= Fraction(1, 10**12) * scale
+    # Below the smallest normal float digits are lost, however small the numbers are.
+    return abs(Fraction(value) - exact) <= Fraction(1, 10**12) * max(scale, SMALLEST_NORMAL)
 
 
 def _features(case: Case, weights: Sequence[float]) -> Any:
