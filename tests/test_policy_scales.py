@@ -141,7 +141,7 @@ def test_products_that_floats_cannot_hold_are_refused(cost: float, weight: float
     with pytest.raises(ValueError, match=f"costs times sample_weight is {words}"):
         Problem.from_costs(X, costs, weights * weight)
     for settings in ({}, {"budget": 0.3}):
-        with pytest.raises(ValueError, match=f"rewards times sample_weight is {words}"):
+        with pytest.raises(ValueError, match=f"rewards (times sample_weight is {words}|must be 0 everywhere or reach)"):
             PolicyTree(1, **settings).fit(X, rewards * cost, weights * weight)
     # A row that is lost beside others is no matter.
     costs[1:] /= cost
@@ -212,6 +212,14 @@ def test_spends_in_any_unit(unit: float) -> None:
     assert scaled.price_ * unit == pytest.approx(plain.price_, rel=1e-9)
     curves = (policy.budget_curve(X, rewards, weights, spends=[0, spend]) for spend in (1, unit))
     assert len({len(curve) for curve in curves}) == 1
+
+
+@pytest.mark.parametrize("unit", [1e-320, 1e-310])
+def test_rewards_that_floats_hold_few_digits_of_are_refused(unit: float) -> None:
+    with pytest.raises(ValueError, match=r"rewards must be 0 everywhere or reach .* Choose another unit"):
+        PolicyTree(1).fit([[0.0], [1.0]], [[unit, 2 * unit], [0.0, -unit]])
+    mixed = PolicyTree(1, 0.0).fit([[0.0], [1.0]], [[unit, 1.0], [0.0, -unit]])
+    assert mixed.status_ == "optimal"
 
 
 def test_a_price_beyond_floats_is_not_tried() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -26,7 +27,7 @@ from .case import (
     pick,
 )
 from .classifiers import check_hull
-from .truth import Truth, close, expect, from_rewards
+from .truth import SMALLEST_NORMAL, Truth, close, expect, from_rewards
 
 # Drawing --------------------------------------------------------------------------------------------------------------
 
@@ -136,7 +137,8 @@ def judge_policy(case: Case, model: PolicyTree, truth: Truth, best: Fraction) ->
     """What must hold of every fitted policy. `best` is the least that any allowed one falls short, penalty included."""
     top = ceiling(truth)
     loss = truth.judge(model.tree_.to_dict())
-    scale = largest_reward(truth) + truth.scale + truth.penalty * model.n_leaves_
+    # Below the smallest normal float digits are lost, however small the numbers are.
+    scale = max(largest_reward(truth) + truth.scale + truth.penalty * model.n_leaves_, SMALLEST_NORMAL)
     expect(close(model.value_, top - loss, scale), f"value_ is {model.value_!r}, the rows say {float(top - loss)!r}")
     objective = top - loss - truth.penalty * model.n_leaves_
     expect(close(model.objective_, objective, scale), f"objective_ is {model.objective_!r}, not {float(objective)!r}")
@@ -153,7 +155,8 @@ def judge_policy(case: Case, model: PolicyTree, truth: Truth, best: Fraction) ->
     expected = [tree["labels"][tree["nodes"][route(tree, row)]["label"]] for row in case.cells]
     expect(model.predict(case.X).tolist() == expected, "predict and the tree's tests differ")
     X, rewards = case.X, case.array("rewards")
-    expect(math.isclose(model.score(X, rewards, case.array("weights")), model.value_, rel_tol=1e-12), "score ≠ value_")
+    score = model.score(X, rewards, case.array("weights"))
+    expect(math.isclose(score, model.value_, rel_tol=1e-12, abs_tol=sys.float_info.min * 1e-12), "score ≠ value_")
 
 
 def check_certificate(case: Case, model: PolicyTree) -> None:

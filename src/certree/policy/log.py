@@ -23,6 +23,9 @@ from certree.weights import number_columns
 
 Array = NDArray[Any]
 
+LEAST_REWARD = 1e-300
+"""Some reward must be as large, unless all are 0: means of smaller ones lose digits."""
+
 SUM_TOLERANCE = 1e-6
 """How far the propensities of a row may be from summing to 1: they are often printed with few digits."""
 
@@ -263,6 +266,12 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
         is_too_wide = np.isinf((matrix.max() - matrix.min()) * n_rows)
     if is_too_wide:
         raise ValueError(f"rewards from {matrix.min()} to {matrix.max()} lie too far apart to be added up")
+    largest = np.abs(matrix).max()
+    if 0 < largest < LEAST_REWARD:
+        raise ValueError(
+            f"rewards must be 0 everywhere or reach {LEAST_REWARD:g}, below which floats lose digits: the largest is "
+            f"{largest:g}. Choose another unit for them"
+        )
     return matrix, names
 
 
