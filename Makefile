@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
 CPP := $(shell find cpp -name '*.cpp' -or -name '*.hpp')
 
-.PHONY: demo test test-long test-arm64 pytest engine-test test-address test-thread fuzz mutants lint format bench agreement clean
+.PHONY: demo test test-long test-arm64 pytest engine-test test-address test-thread fuzz mutants forecasts lint format bench agreement clean
 
 # The case study: prints it and writes certree-demo/ (tables, models, pictures).
 demo: .venv-demo/installed
@@ -62,6 +62,12 @@ fuzz: .venv-test/installed
 # Deliberate breakages, each of which some test must catch (tests/mutants.toml).
 mutants: .venv-test/installed
 	.venv-test/bin/python -m tests.mutants
+
+# What the engine's forecasts of its own work are worth on this machine (cpp/shallow/cost_model.hpp).
+forecasts:
+	cmake -S . -B build/forecasts -DCERTREE_TESTS=ON -DCERTREE_WERROR=ON
+	cmake --build build/forecasts --target engine_forecasts
+	build/forecasts/engine_forecasts
 
 # The engine's test for arm64, cross-compiled and run by an emulator. Debian's packages, or any with these programs.
 ARM64_CXX ?= aarch64-linux-gnu-g++
