@@ -229,6 +229,14 @@ def test_a_price_beyond_floats_is_not_tried() -> None:
     assert (model.status_, model.spend_, model.value_) == ("optimal", 0.0, 1e206)
 
 
+def test_a_price_below_floats_ends_the_search() -> None:
+    # What the better action is worth per unit of spend is 1e-350.
+    X, rewards, spends = [[1.0]], [[0.0, 1e-200]], [[0.0, 1e150]]
+    model = PolicyTree(0, 0.0, budget=1e149).fit(X, rewards, spends=spends)
+    assert (model.spend_, model.value_) == (0.0, 0.0)
+    assert policy.budget_curve(X, rewards, spends=spends, max_depth=0).points[0].spend == 0.0
+
+
 @pytest.mark.parametrize("spend", [1e-310, 1e-151, 1e151, 1e308])
 def test_spends_whose_prices_are_no_numbers_are_refused(spend: float) -> None:
     X, rewards, _ = draw_plain()

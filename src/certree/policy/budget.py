@@ -329,7 +329,8 @@ class _PriceSearch:
         lavish, _ = self._solve(0.0)
         while self.status == "optimal" and lavish.spend > self.limit and frugal.objective > lavish.objective:
             price = price_between(frugal, lavish)
-            if price > self.spending.largest_price:
+            # A price that is lost below the smallest float would be that of no price, again and again.
+            if not 0.0 < price <= self.spending.largest_price:
                 break
             found, rounding = self._solve(price, frugal, lavish)
             if not is_below(found, price, frugal, rounding):
