@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -66,6 +67,13 @@ inline Input read_input(const Matrix<std::int32_t>& codes, const Vector<std::int
     }
     input.normaliser = normaliser;
     return input;
+}
+
+// Of every tree that the limits allow, not only of the one returned: the lower bound speaks of them all.
+inline double rounding_of_any_tree(const Instance& instance, double regularization, int max_depth,
+                                   std::int32_t n_rows) {
+    const double most_leaves = max_depth < 0 || max_depth > 30 ? n_rows : std::min<double>(n_rows, 1 << max_depth);
+    return instance.rounding(regularization, most_leaves);
 }
 
 }  // namespace certree::door

@@ -163,10 +163,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     answer["upper"] = upper;
     answer["lower"] = is_exact ? upper : std::min(upper, instance->to_lower(result.lower));
     answer["status"] = name_of(result.status);
-    // For every tree that the limits allow, not only for the one returned: the lower bound speaks of them all.
-    const double most_leaves =
-        max_depth < 0 || max_depth > 30 ? input.n_rows : std::min<double>(input.n_rows, 1 << max_depth);
-    answer["rounding"] = instance->rounding(regularization, most_leaves);
+    answer["rounding"] = rounding_of_any_tree(*instance, regularization, max_depth, input.n_rows);
     answer["statistics"] = statistics;
     return answer;
 }

@@ -147,9 +147,7 @@ nb::dict find(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std
                        : found.is_out_of_memory ? "memory_limit"
                        : control.is_late()      ? "time_limit"
                                                 : "interrupted";
-    const double most_leaves =
-        max_depth < 0 || max_depth > 30 ? input.n_rows : std::min<double>(input.n_rows, 1 << max_depth);
-    answer["rounding"] = instance->rounding(regularization, most_leaves);
+    answer["rounding"] = rounding_of_any_tree(*instance, regularization, max_depth, input.n_rows);
     nb::dict statistics;
     statistics["merged_rows"] = instance->n_rows;
     statistics["tests"] = instance->n_tests;
@@ -217,12 +215,7 @@ nb::dict keep(const nb::dict& given, Vector<std::uint8_t> is_kept, bool has_lone
         for (auto e = static_cast<std::size_t>(graph.first_edge[node]);
              e < static_cast<std::size_t>(graph.first_edge[node + 1]); ++e) {
             if (is_kept.data()[e] != 0) {
-                kept.axis.push_back(graph.axis[e]);
-                kept.code.push_back(graph.code[e]);
-                kept.left.push_back(graph.left[e]);
-                kept.right.push_back(graph.right[e]);
-                kept.columns.push_back(graph.columns[e]);
-                kept.ways.push_back(graph.ways[e]);
+                kept.add_edge(graph, e, graph.left[e], graph.right[e]);
             }
         }
         kept.first_edge.push_back(static_cast<std::int64_t>(kept.n_edges()));

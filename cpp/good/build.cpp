@@ -566,12 +566,7 @@ void Builder::flatten(const std::vector<std::int32_t>& order, Found& found) {
         }
         for (auto e = draft.first_edge; e < draft.end_edge; ++e) {
             const Edge& edge = edges_[static_cast<std::size_t>(e)];
-            graph.axis.push_back(edge.axis);
-            graph.code.push_back(edge.code);
-            graph.left.push_back(edge.left);
-            graph.right.push_back(edge.right);
-            graph.columns.push_back(edge.columns);
-            graph.ways.push_back(edge.ways);
+            graph.add_edge(edge.axis, edge.code, edge.left, edge.right, edge.columns, edge.ways);
         }
         graph.first_edge.push_back(static_cast<std::int64_t>(graph.n_edges()));
     }

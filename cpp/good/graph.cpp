@@ -105,12 +105,7 @@ Amount prune(Graph& graph, const std::vector<Open>& open) {
             const auto r = static_cast<std::size_t>(graph.right[e]);
             budget[l] = std::max(budget[l], budget[node] - best.any[r]);
             budget[r] = std::max(budget[r], budget[node] - best.any[l]);
-            kept.axis.push_back(graph.axis[e]);
-            kept.code.push_back(graph.code[e]);
-            kept.left.push_back(graph.left[e]);
-            kept.right.push_back(graph.right[e]);
-            kept.columns.push_back(graph.columns[e]);
-            kept.ways.push_back(graph.ways[e]);
+            kept.add_edge(graph, e, graph.left[e], graph.right[e]);
         }
         kept.first_edge.push_back(static_cast<std::int64_t>(kept.n_edges()));
     }
@@ -172,12 +167,7 @@ Graph with_leaves(const Graph& graph, int least, int most) {
             for (std::size_t m = from; m <= to; ++m) {
                 for (std::size_t i = 1; i < m; ++i) {
                     if (has[l][i] && has[r][m - i]) {
-                        parted.axis.push_back(graph.axis[e]);
-                        parted.code.push_back(graph.code[e]);
-                        parted.left.push_back(number[{l, i}]);
-                        parted.right.push_back(number[{r, m - i}]);
-                        parted.columns.push_back(graph.columns[e]);
-                        parted.ways.push_back(graph.ways[e]);
+                        parted.add_edge(graph, e, number[{l, i}], number[{r, m - i}]);
                     }
                 }
             }

@@ -32,6 +32,19 @@ struct Graph {
 
     std::size_t n_nodes() const { return leaf.size(); }
     std::size_t n_edges() const { return axis.size(); }
+    void add_edge(std::int32_t at_axis, std::int32_t at_code, std::int32_t to_left, std::int32_t to_right,
+                  std::int32_t by_columns, std::int32_t in_ways) {
+        axis.push_back(at_axis);
+        code.push_back(at_code);
+        left.push_back(to_left);
+        right.push_back(to_right);
+        columns.push_back(by_columns);
+        ways.push_back(in_ways);
+    }
+    // The test of an edge of another graph, between nodes of this one.
+    void add_edge(const Graph& other, std::size_t e, std::int32_t to_left, std::int32_t to_right) {
+        add_edge(other.axis[e], other.code[e], to_left, to_right, other.columns[e], other.ways[e]);
+    }
     bool is_leaf(std::size_t node) const { return first_edge[node] == first_edge[node + 1]; }
 
     // Whether two leaves may not be the sides of one split.
