@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from certree.features import make_features
-from certree.policy.log import read_arms, read_rewards
 from certree.policy.tree import PolicyTree
-from certree.problem import Problem, check_weights
-from certree.reading import warn_about
-from certree.solver import Limits, bin_numeric
-from certree.table import read_table
+from certree.solver import Limits
 from certree.tree_set import TreeSet, find_tree_set
 
 
@@ -51,24 +46,6 @@ def good_policies(
         memory_limit=memory_limit,
         n_jobs=n_jobs,
     )
-    model._validate_params()
-    table = read_table(X, estimator=model)
-    amounts, actions = read_rewards(rewards, table.n_rows)
-    weights = check_weights(sample_weight, table.n_rows)
-    arms = read_arms(treatment, actions, weights, min_samples_arm)
-    features = make_features(table, thresholds=thresholds, weights=weights, binner=bin_numeric)
-    warn_about(features.readings)
-    problem = Problem.from_rewards(
-        features,
-        amounts,
-        weights,
-        labels=actions,
-        regularization=regularization,
-        max_depth=max_depth,
-        max_leaves=max_leaves,
-        min_samples_leaf=min_samples_leaf,
-        arms=arms,
-        min_samples_arm=min_samples_arm,
-    )
+    problem, weights = model.pose(X, rewards, sample_weight, treatment)
     limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
     return find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))

@@ -28,6 +28,7 @@ from certree.policy.log import open_log, read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
 from certree.solver import Limits, bin_numeric, search, warn_interrupted
+from certree.table import Table
 from certree.tree import Tree, Value
 
 Array = NDArray[Any]
@@ -211,25 +212,8 @@ class PolicyTree(TreeEstimator):
                 "spends and control are about a budget, and there is none: set budget (inf for no limit), or take what "
                 "actions cost off the rewards"
             )
-        X, treatment = open_log(X, treatment)
-        table = self._read(X, reset=True)
-        amounts, actions = read_rewards(rewards, table.n_rows)
-        weights = check_weights(sample_weight, table.n_rows)
-        arms = read_arms(treatment, actions, weights, self.min_samples_arm, rewards)
-        features = make_features(table, thresholds=self.thresholds, weights=weights, binner=bin_numeric)
-        warn_about(features.readings)
-        problem = Problem.from_rewards(
-            features,
-            amounts,
-            weights,
-            labels=actions,
-            regularization=self.regularization,
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_samples_leaf=self.min_samples_leaf,
-            arms=arms,
-            min_samples_arm=self.min_samples_arm,
-        )
+        problem, table, amounts, weights = self._pose(X, rewards, sample_weight, treatment)
+        actions = problem.labels
         limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
         if self.budget is None:
             solution = search(problem, limits, verbose=self.verbose)
@@ -239,7 +223,6 @@ class PolicyTree(TreeEstimator):
             solution = solve_within(spending, self.budget, limits, verbose=self.verbose)
 
         self.actions_ = np.array(actions)
-        self.columns_ = features.readings
         self.tree_: Tree = solution.tree
         self.n_leaves_ = solution.tree.n_leaves
         self.depth_ = solution.tree.depth
@@ -270,6 +253,41 @@ class PolicyTree(TreeEstimator):
                 f"{self.upper_bound_:.6g}"
             )
         return self
+
+    def pose(
+        self, X: Any, rewards: Any, sample_weight: Any = None, treatment: Any = None
+    ) -> tuple[Problem, NDArray[Any]]:
+        """The problem that `fit` solves without a budget, and the weight of every given row, for rooms that ask more of
+        it."""
+        self._validate_params()
+        problem, _, _, weights = self._pose(X, rewards, sample_weight, treatment)
+        return problem, weights
+
+    def _pose(
+        self, X: Any, rewards: Any, sample_weight: Any, treatment: Any
+    ) -> tuple[Problem, Table, NDArray[Any], NDArray[Any]]:
+        """The problem, the table, the rewards and the weights."""
+        X, treatment = open_log(X, treatment)
+        table = self._read(X, reset=True)
+        amounts, actions = read_rewards(rewards, table.n_rows)
+        weights = check_weights(sample_weight, table.n_rows)
+        arms = read_arms(treatment, actions, weights, self.min_samples_arm, rewards)
+        features = make_features(table, thresholds=self.thresholds, weights=weights, binner=bin_numeric)
+        self.columns_ = features.readings
+        warn_about(self.columns_)
+        problem = Problem.from_rewards(
+            features,
+            amounts,
+            weights,
+            labels=actions,
+            regularization=self.regularization,
+            max_depth=self.max_depth,
+            max_leaves=self.max_leaves,
+            min_samples_leaf=self.min_samples_leaf,
+            arms=arms,
+            min_samples_arm=self.min_samples_arm,
+        )
+        return problem, table, amounts, weights
 
     @property
     def spends_(self) -> dict[Value, float] | None:
