@@ -142,10 +142,10 @@ class Spending:
         """The budget, and what a sum of real costs may lose to rounding: three rows in ten are 0.3."""
         return min(budget, self.scale) * (1 + TOLERANCE)
 
-    @property
-    def largest_price(self) -> float:
-        """Above this, it is no number itself, or products with amounts are none that can be added up."""
-        return LARGEST_SUM / max(float(self.amounts.max(axis=1).sum()), 1.0)
+    def can_have_price(self, price: float) -> bool:
+        """Whether floats hold a price and its products with amounts. One that is lost below the smallest float would be
+        no price, again and again."""
+        return 0.0 < price <= LARGEST_SUM / max(float(self.amounts.max(axis=1).sum()), 1.0)
 
     def solve_at(
         self, price: float, known: float, limits: Limits, *, verbose: int = 0, switched_off: Iterable[str] = ()
@@ -329,8 +329,7 @@ class _PriceSearch:
         lavish, _ = self._solve(0.0)
         while self.status == "optimal" and lavish.spend > self.limit and frugal.objective > lavish.objective:
             price = price_between(frugal, lavish)
-            # A price that is lost below the smallest float would be that of no price, again and again.
-            if not 0.0 < price <= self.spending.largest_price:
+            if not self.spending.can_have_price(price):
                 break
             found, rounding = self._solve(price, frugal, lavish)
             if not is_below(found, price, frugal, rounding):

@@ -233,7 +233,7 @@ class _Walk:
             if not (_is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):
                 continue
             price = price_between(frugal, lavish)
-            if not 0.0 < price <= self.spending.largest_price:
+            if not self.spending.can_have_price(price):
                 self.is_complete = False
                 continue
             middle, rounding = self._solve(price, frugal, lavish)
