@@ -11,7 +11,8 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from textwrap import shorten
 from typing import Any
@@ -210,3 +211,11 @@ def _is_number(value: Any) -> bool:
 
 def _shorten(texts: list[str]) -> list[str]:
     return texts if len(texts) <= MOST_CATEGORIES else [*texts[: MOST_CATEGORIES - 2], "…", texts[-1]]
+
+
+@contextmanager
+def quiet_reading() -> Iterator[None]:
+    """What a column may not have been meant to be is said once, of all rows, and not again of every part of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadingWarning)
+        yield

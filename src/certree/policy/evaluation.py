@@ -41,7 +41,7 @@ from certree.policy.log import (
 )
 from certree.policy.scores import Nuisances, Scores, combine, make_scores, split_rows
 from certree.problem import TOLERANCE
-from certree.reading import ReadingWarning
+from certree.reading import quiet_reading
 from certree.solver import SearchInterrupted, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree, Value, format_number, plain_value
@@ -566,10 +566,8 @@ def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) ->
     model = clone(policy)
     if has_fit_parameter(model, "treatment"):
         fit_params = {"treatment": log.arms} | fit_params
-    with warnings.catch_warnings():
+    with quiet_reading():
         warnings.simplefilter("ignore", SearchInterrupted)
-        # The whole log was read before its parts, and what there was to say of its columns was said.
-        warnings.simplefilter("ignore", ReadingWarning)
         model.fit(log.X, scores, **fit_params)
     if getattr(model, "status_", None) == "interrupted":
         # A fold's policy that was stopped is not the policy that is asked about.

@@ -7,7 +7,7 @@ Each fold has a front of its own, and a candidate is judged in a fold by the fol
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,8 @@ from certree.path import RegularizationPath, regularization_path
 from certree.plot import plot_choice
 from certree.policy.evaluation import Estimate
 from certree.problem import check_weights
-from certree.selection.held_out import estimate_mean, quiet_reading, split_rows
+from certree.reading import quiet_reading
+from certree.selection.held_out import estimate_mean, split_rows
 from certree.tree import Array
 
 SHARED = (
@@ -78,20 +79,14 @@ n_jobs, verbose :
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: SparseTreeClassifier._parameter_constraints[name]
+            for name in (*SHARED, "class_weight", "random_state")
+        },
         "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+        "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
         "cv": ["cv_object"],
         "rule": [StrOptions({"one_standard_error", "best"})],
-        "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "min_weight_leaf": [Interval(Real, 0, None, closed="left")],
-        "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "categorical_features": [StrOptions({"auto"}), "array-like", None],
-        "time_limit": [Interval(Real, 0, None, closed="left"), None],
-        "memory_limit": [Interval(Integral, 1, None, closed="left"), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -18,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from certree.display import show_lines
 from certree.policy.evaluation import Estimate
 from certree.problem import check_weights
-from certree.reading import ReadingWarning
+from certree.reading import quiet_reading
 from certree.tree import Array
 
 
@@ -181,11 +179,3 @@ def estimate_mean(terms: Array, weights: Array, clusters: Array | None = None, l
     error = float(np.sqrt(deviations @ deviations * count / (count - 1)) / total) if count > 1 else 0.0
     reach = NormalDist().inv_cdf(0.5 + level / 2) * error
     return Estimate(mean, error, mean - reach, mean + reach)
-
-
-@contextmanager
-def quiet_reading() -> Iterator[None]:
-    """What a column may not have been meant to be is said once, of all rows, and not again of every fold."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReadingWarning)
-        yield
