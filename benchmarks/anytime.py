@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Request
+from benchmarks.report import table_head
 from benchmarks.suites import TOLERANCE, Cell, Row, Suite, Target
 
 TIMES = (0.1, 1.0, 10.0)
@@ -97,8 +98,7 @@ def _table(rows: list[Row]) -> list[str]:
         "",
         "Objectives; of rivals with the seconds that they took. Bold: worse than a rival that had its tree by then.",
         "",
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
+        *table_head(head),
     ]
     for row in rows:
         if not row.measurements:

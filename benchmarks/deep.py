@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.measure import Measurement, Request
-from benchmarks.report import measurement_text
+from benchmarks.report import measurement_text, table_head
 from benchmarks.suites import TOLERANCE, Cell, Row, Suite, Target, geometric_mean
 from benchmarks.tables import load
 
@@ -84,7 +84,7 @@ def _excess(row: Row) -> float:
 
 def _table(rows: list[Row]) -> list[str]:
     head = ["table", "labels", "depth", "λ", "certree", "ConTree", "ratio", "objective", "of ConTree", "leaves"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = table_head(head)
     for row in rows:
         if not row.measurements:
             continue

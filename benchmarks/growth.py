@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import pairwise, product
 
 from benchmarks.measure import Measurement, Request
-from benchmarks.report import measurement_text
+from benchmarks.report import measurement_text, table_head
 from benchmarks.suites import Cell, Row, Suite, Target, at_least, memory_growth
 from benchmarks.tables import GROWING_ROWS, load
 
@@ -131,8 +131,7 @@ def _table(rows: list[Row]) -> list[str]:
     lines = [
         f"λ {PENALTY:g}. Memory: how far the peak of the process is above what it held before the fit.",
         "",
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
+        *table_head(head),
     ]
     for row in rows:
         if not row.measurements:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from benchmarks.adapters import CONTENDERS
 from benchmarks.measure import Measurement, Request
-from benchmarks.report import measurement_text
+from benchmarks.report import measurement_text, table_head
 from benchmarks.suites import TOLERANCE, Cell, Row, Suite, Target, memory_growth
 from benchmarks.tables import load
 
@@ -105,8 +105,7 @@ def _table(rows: list[Row]) -> list[str]:
         "in parentheses how far that is above what it held before the fit (of STreeD with its two-valued copy of the",
         "table). Ratio: STreeD over certree, one thread each.",
         "",
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
+        *table_head(head),
     ]
     for row in rows:
         if not row.measurements:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -131,12 +132,17 @@ def _page(suite: Suite, rows: list[Row], record: dict[str, Any]) -> str:
     return "\n".join([*lines, "", _machine_text(record), ""])
 
 
+def table_head(names: Sequence[str]) -> list[str]:
+    """The first two lines of a table in Markdown."""
+    return ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+
+
 def _contest_table(rows: list[Row]) -> list[str]:
     names = list(dict.fromkeys(name for row in rows for name in row.cell.requests))
     titles = [CONTENDERS[name].title if name in CONTENDERS else name for name in names]
     parts = any(row.cell.part for row in rows)
     head = ["table", "depth", "λ", *(["part"] if parts else []), *titles, "ratio", "objective", "leaves"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = table_head(head)
     for row in rows:
         if row.skipped:
             continue
@@ -151,7 +157,7 @@ def _contest_table(rows: list[Row]) -> list[str]:
 
 def _limits_table(rows: list[Row]) -> list[str]:
     head = ["part", "table", "depth", "λ", "threads", "limit", "seconds", "status", "memory", "peak", "interrupt"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = table_head(head)
     for row in rows:
         if row.skipped:
             continue

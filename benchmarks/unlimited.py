@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from benchmarks.adapters import UNLIMITED
 from benchmarks.measure import Request
-from benchmarks.report import measurement_text
+from benchmarks.report import measurement_text, table_head
 from benchmarks.suites import Cell, Row, Suite, Target, at_least, geometric_mean
 
 TABLES = ("compas", "broward", "fico", "coupon", "netherlands", "lalonde", "pima", "banana")
@@ -42,7 +42,7 @@ def _reported(rows: list[Row]) -> tuple[str, bool]:
 
 def _table(rows: list[Row]) -> list[str]:
     head = ["table", "λ", "certree", "imodels", "certree before", "ratio to imodels", "objective", "leaves"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = table_head(head)
     for row in rows:
         if not row.measurements:
             continue

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 
 from benchmarks.measure import Measurement, Request
+from benchmarks.report import table_head
 from benchmarks.suites import Cell, Row, Suite, Target, geometric_mean
 
 METHODS = ("direct", "duplicate", "sample")
@@ -119,8 +120,7 @@ def _weighing_table(rows: list[Row]) -> list[str]:
         "“>” was ended by that limit. Ratio: time over that of direct. Objectives are those of the true weights; gap:",
         "objective less that of direct. Duplication with factor 100; three draws a row.",
         "",
-        "| " + " | ".join(head) + " |",
-        "|" + "---|" * len(head),
+        *table_head(head),
     ]
     for row in rows:
         if not row.measurements:
@@ -184,7 +184,7 @@ def _never_slowest(rows: list[Row]) -> tuple[str, bool]:
 
 
 def _duplication_table(rows: list[Row]) -> list[str]:
-    lines = ["| rows doubled | weights | rows | counts | objective |", "|" + "---|" * 5]
+    lines = table_head(["rows doubled", "weights", "rows", "counts", "objective"])
     for row in rows:
         if row.measurements:
             times = [seconds_text(row.measurements[name]) for name in ("weights", "rows", "counts")]
@@ -259,7 +259,7 @@ def _speed_up(rows: list[Row]) -> tuple[str, bool]:
 
 def _guessing_table(rows: list[Row]) -> list[str]:
     head = ["table", "weights", "depth", "tests", "kept", "all", "guess", "then search", "objective", "gap to all"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = table_head(head)
     for row in rows:
         if not row.measurements:
             continue
