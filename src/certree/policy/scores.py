@@ -239,7 +239,7 @@ def doubly_robust(
         For experiments: one number per action (a sequence, or a mapping by action), n × K numbers or, with two actions,
         the chance of the second. They are used as they are, never clipped. None: estimated.
     outcome_model : scikit-learn regressor or classifier, default=None
-        One is fitted an action, on the rows that got it. A classifier stands for outcomes that are numbers (0 and 1)
+        One is fitted per action, on the rows that got it. A classifier stands for outcomes that are numbers (0 and 1)
         and predicts their mean. None: shallow gradient boosting.
     propensity_model : scikit-learn classifier with predict_proba, default=None
         None: logistic regression.
