@@ -79,15 +79,25 @@ MOST_PAIRS = 60_000
 
 
 class AllTrees:
-    """The trees of a problem, by plain recursion."""
+    """The trees of a problem, by plain recursion.
 
-    def __init__(self, problem: Problem, *, idle: bool = False) -> None:
-        self.problem, self.idle = problem, idle
+    `start` is what they begin with, as a nested tuple: (rows where the test holds, what stands there, what stands on
+    the other side), "open" or "leaf". `forbidden` are columns and pairs of a column and the rows where a test holds.
+    """
+
+    def __init__(self, problem: Problem, *, idle: bool = False, start: Any = "open", forbidden: Any = ()) -> None:
+        self.problem, self.idle, self.start = problem, idle, start
         self.n_pairs = 0
         self.amounts = Amounts(problem)
         self.rows = (1 << problem.n_rows) - 1
-        self.tests = [mask for _, mask in list_tests(problem)]
-        self.columns = [problem.features.axes[axis].column for axis, _ in list_tests(problem)]
+        offered = [(problem.features.axes[axis].column, mask) for axis, mask in list_tests(problem)]
+        gone: set[Any] = set()
+        for entry in forbidden:
+            sides = [] if isinstance(entry, int) else [(entry[0], entry[1]), (entry[0], self.rows & ~entry[1])]
+            gone.update(sides or [entry])
+        offered = [test for test in offered if test not in gone and test[0] not in gone]
+        self.tests = [mask for _, mask in offered]
+        self.columns = [column for column, _ in offered]
         deepest = problem.n_rows - 1
         self.depth = deepest if problem.max_depth is None else min(deepest, int(problem.max_depth))
         self.leaves = problem.n_rows if problem.max_leaves is None else int(problem.max_leaves)
@@ -99,8 +109,26 @@ class AllTrees:
         return sorted((t for t in self._trees(most) if t.value <= most), key=lambda t: t.value)
 
     def best_possible(self) -> int:
-        """What the best lone leaf costs: the best tree costs no more."""
-        return self.leaf(self.rows)[0]
+        """What the smallest tree costs, a lone leaf or the start with nothing added: the best tree costs no more."""
+        return sum(self.leaf(rows)[0] for rows, _ in self.start_leaves())
+
+    def start_leaves(self) -> list[tuple[int, int]]:
+        """The rows and the depth of the leaves of the start."""
+
+        def leaves(side: Any, rows: int, depth: int) -> list[tuple[int, int]]:
+            if isinstance(side, str):
+                return [(rows, depth)]
+            inside = rows & side[0]
+            return leaves(side[1], inside, depth + 1) + leaves(side[2], rows & ~inside, depth + 1)
+
+        return leaves(self.start, self.rows, 0)
+
+    def admits_start(self) -> bool:
+        """Whether the start itself keeps the limits, so that there is a tree."""
+        leaves = self.start_leaves()
+        return len(leaves) <= self.leaves and all(
+            rows and depth <= self.depth and self.is_allowed(rows) for rows, depth in leaves
+        )
 
     def leaf(self, rows: int) -> tuple[int, int]:
         """What the best label costs, with its penalty, and the first of the best labels."""
@@ -141,7 +169,26 @@ class AllTrees:
                         found.append(Listed(one.value + two.value, one.leaves + two.leaves, (rows, one.tree, two.tree)))
             return found
 
-        found = trees(self.rows, self.depth)
+        def begin(side: Any, rows: int, depth: int) -> list[Listed]:
+            """The trees that begin with a start. Its own splits are there even where they are idle."""
+            if isinstance(side, str):
+                return trees(rows, depth if side == "open" else 0)
+            inside = rows & side[0]
+            one, two = begin(side[1], inside, depth - 1), begin(side[2], rows & ~inside, depth - 1)
+            if inside > rows & ~inside:
+                one, two = two, one
+            self.n_pairs += len(one) * len(two)
+            if self.n_pairs > MOST_PAIRS:
+                raise TooManyError
+            return [
+                Listed(x.value + y.value, x.leaves + y.leaves, (rows, x.tree, y.tree))
+                for x, y in product(one, two)
+                if x.value + y.value <= most and x.leaves + y.leaves <= self.leaves
+            ]
+
+        found = begin(self.start, self.rows, self.depth)
+        if not isinstance(self.start, str):
+            return found
         if not any(len(listed.tree) == 2 for listed in found):
             # A lone leaf is always allowed.
             value, label = self.leaf(self.rows)

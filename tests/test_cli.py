@@ -426,6 +426,23 @@ class TestAlternatives:
         assert "rows get the same label from all of them" in printed
         assert known["trees"][0]["objective"] == pytest.approx(known["certificate"]["optimum"])
 
+    def test_edits(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        arguments = (*FIT, "--depth", "2", "--start", "age <= 30", "--forbid", "black", "re75 <= 1000")
+        assert run("alternatives", table, *arguments, "--tolerance", "0.002") == 0
+        assert "no such tree, every one needs it" in capsys.readouterr().out
+        model = table.with_name("edited.json")
+        assert run("fit", table, *arguments, "--out", model) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "that begin with “age <= 30” and do not ask black or “re75 <= 1000”" in printed
+        assert run("verify", model, table, *FIT[:4], "--prove") == 0
+        start = '{"test": "age <= 30", "left": "leaf"}'
+        assert run("fit", table, *FIT, "--start", start) == 0
+        assert run("fit", table, *FIT, "--start", "agee <= 30") == 2
+        assert "no column 'agee'" in capsys.readouterr().err
+        with pytest.raises(SystemExit):
+            run("fit", table, *FIT, "--start", "{age")
+        assert "is not JSON" in capsys.readouterr().err
+
     def test_a_limit_shows(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run("alternatives", table, *FIT, "--depth", "4", "--time-limit", "0") == 3
         assert "the search ended early (time limit)" in capsys.readouterr().out

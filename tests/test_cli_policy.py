@@ -214,3 +214,11 @@ def test_verify_asks_for_what_it_needs(rewards: Path, tmp_path: Path, capsys: py
     assert "names 2 columns; the policy's actions are none, letter, call" in capsys.readouterr().err
     assert run("verify", labels, rewards, "--rewards", *NAMES) == 2
     assert "predicts labels: name their column with --label" in capsys.readouterr().err
+
+
+def test_edits(rewards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "policy.json"
+    names = ("--rewards", *NAMES, "--ignore", "arm")
+    assert run("policy", rewards, *names, "--start", "x0 <= 0.5", "--forbid", "x1", "--out", path) == 0
+    assert "that begin with “x0 <= 0.5” and do not ask x1" in " ".join(capsys.readouterr().out.split())
+    assert run("verify", path, rewards, "--rewards", *NAMES) == 0

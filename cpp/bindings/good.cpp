@@ -28,6 +28,7 @@ Graph read_graph(const nb::dict& given) {
     Graph graph;
     read(given, "leaf", graph.leaf);
     read(given, "label", graph.label);
+    read(given, "is_asked", graph.is_asked);
     read(given, "first_edge", graph.first_edge);
     read(given, "axis", graph.axis);
     read(given, "code", graph.code);
@@ -44,6 +45,7 @@ nb::dict write_graph(Graph graph) {
     nb::dict given;
     given["leaf"] = to_numpy(std::move(graph.leaf));
     given["label"] = to_numpy(std::move(graph.label));
+    given["is_asked"] = to_numpy(std::move(graph.is_asked));
     given["first_edge"] = to_numpy(std::move(graph.first_edge));
     given["axis"] = to_numpy(std::move(graph.axis));
     given["code"] = to_numpy(std::move(graph.code));
@@ -109,10 +111,11 @@ nb::dict find(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std
               std::int32_t n_labels, double normaliser, double regularization, int max_depth, int max_leaves,
               std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<double>> leaf_weights,
               std::optional<Vector<std::int32_t>> arms, std::int32_t n_arms, std::int64_t min_samples_arm,
-              Vector<std::int32_t> column_of_axis, std::int32_t n_columns, double tolerance, bool idle,
+              Vector<std::int32_t> column_of_axis, std::int32_t n_columns, double tolerance, bool idle, double total,
               double time_limit, std::int64_t memory_limit, int n_threads, std::uint32_t switches) {
-    const Input input = read_input(codes, sizes, categorical, labels, weights, costs, n_labels, normaliser,
-                                   leaf_weights, arms, n_arms, std::nullopt);
+    Input input = read_input(codes, sizes, categorical, labels, weights, costs, n_labels, normaliser, leaf_weights,
+                             arms, n_arms, std::nullopt);
+    input.total = total;
     const Constraints constraints{max_depth, max_leaves, min_samples_leaf, min_weight_leaf, arms ? min_samples_arm : 0};
     // Rows that no label tells apart still tell tests apart.
     switches |= no_row_dropping;
@@ -139,6 +142,7 @@ nb::dict find(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std
     answer["factor"] = instance->to_value.factor;
     answer["exponent"] = instance->to_value.exponent;
     answer["penalty"] = settings.penalty;
+    answer["tolerance"] = found.tolerance;
     answer["optimum"] = found.optimum;
     answer["lower"] = found.lower;
     answer["missing"] = found.missing;
@@ -200,28 +204,8 @@ nb::object row_labels(const nb::dict& given, Matrix<std::int32_t> codes, Vector<
     return to_numpy(std::move(found));
 }
 
-// The good trees of these edges alone, within a smaller budget.
 nb::dict keep(const nb::dict& given, Vector<std::uint8_t> is_kept, bool has_lone_leaf, Amount budget) {
-    const Graph graph = read_graph(given);
-    Graph kept;
-    kept.leaf = graph.leaf;
-    kept.label = graph.label;
-    kept.budget = std::min(graph.budget, budget);
-    if (!has_lone_leaf) {
-        kept.leaf[0] = unreachable;
-    }
-    kept.has_idle = graph.has_idle;
-    for (std::size_t node = 0; node < graph.n_nodes(); ++node) {
-        for (auto e = static_cast<std::size_t>(graph.first_edge[node]);
-             e < static_cast<std::size_t>(graph.first_edge[node + 1]); ++e) {
-            if (is_kept.data()[e] != 0) {
-                kept.add_edge(graph, e, graph.left[e], graph.right[e]);
-            }
-        }
-        kept.first_edge.push_back(static_cast<std::int64_t>(kept.n_edges()));
-    }
-    prune(kept);
-    return write_graph(std::move(kept));
+    return write_graph(keep_edges(read_graph(given), view(is_kept), has_lone_leaf, budget));
 }
 
 nb::dict keep_leaves(const nb::dict& given, int least, int most) {
@@ -240,8 +224,8 @@ void define_good_trees(nb::module_& m) {
           nb::arg("normaliser"), nb::arg("regularization"), nb::arg("max_depth"), nb::arg("max_leaves"),
           nb::arg("min_samples_leaf"), nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(),
           nb::arg("arms").none(), nb::arg("n_arms"), nb::arg("min_samples_arm"), nb::arg("column_of_axis"),
-          nb::arg("n_columns"), nb::arg("tolerance"), nb::arg("idle"), nb::arg("time_limit"), nb::arg("memory_limit"),
-          nb::arg("n_threads"), nb::arg("switches"));
+          nb::arg("n_columns"), nb::arg("tolerance"), nb::arg("idle"), nb::arg("total"), nb::arg("time_limit"),
+          nb::arg("memory_limit"), nb::arg("n_threads"), nb::arg("switches"));
     m.def("count_good_trees", &count, nb::arg("graph"), nb::arg("budget"), nb::arg("most_entries"),
           nb::arg("counts_ways"));
     m.def("draw_good_trees", &draw, nb::arg("graph"), nb::arg("n"), nb::arg("seed"), nb::arg("most_entries"));

@@ -559,8 +559,7 @@ void Builder::flatten(const std::vector<std::int32_t>& order, Found& found) {
     for (const std::int32_t number : order) {
         Draft& draft = drafts_[static_cast<std::size_t>(number)];
         draft.number = static_cast<std::int32_t>(graph.n_nodes());
-        graph.leaf.push_back(draft.leaf);
-        graph.label.push_back(draft.label);
+        graph.add_node(draft.leaf, draft.label);
         if (!draft.is_looked_at && levels_.size() > 1) {
             open.push_back({draft.number, draft.split});
         }
@@ -572,8 +571,7 @@ void Builder::flatten(const std::vector<std::int32_t>& order, Found& found) {
     }
     const auto first_leaf = static_cast<std::int32_t>(graph.n_nodes());
     for (const LeafKey& leaf : leaves_) {
-        graph.leaf.push_back(leaf.value);
-        graph.label.push_back(leaf.label);
+        graph.add_node(leaf.value, leaf.label);
         graph.first_edge.push_back(static_cast<std::int64_t>(graph.n_edges()));
     }
     for (std::vector<std::int32_t>* side : {&graph.left, &graph.right}) {
@@ -613,6 +611,7 @@ Found find_good_trees(const Instance& instance, const Settings& settings, const 
         found.optimum = found.is_complete ? Optima(found.graph).any[0] : range->upper;
         found.lower = found.is_complete ? found.optimum : range->lower;
         found.graph.budget = found.lower + tolerance;
+        found.tolerance = tolerance;
         prune(found.graph);
         return found;
     }
@@ -624,10 +623,12 @@ Found find_good_trees(const Instance& instance, const Settings& settings, const 
     found = Builder(instance, settings, limits, control, wish, finder, budget, depth).run();
     found.optimum = best.cost + times(best.leaves, settings.penalty);
     found.lower = best.lower;
+    found.tolerance = tolerance;
     if (settings.max_leaves > 0) {
         found.graph = with_leaves(found.graph, 1, settings.max_leaves);
     }
     found.is_complete = found.is_complete && best.status == Status::optimal;
+    found.is_out_of_memory = found.is_out_of_memory || best.status == Status::memory_limit;
     return found;
 }
 

@@ -26,6 +26,7 @@ struct Found {
     Graph graph;
     std::vector<std::uint64_t> column_sets;  // bits, `n_words` for each number in `graph.columns`
     std::size_t n_words = 0;
+    Amount tolerance = 0;
     Amount optimum = 0;            // what the best tree that is known costs
     Amount lower = 0;              // and what no tree costs less than
     Amount missing = unreachable;  // a good tree that the graph lacks costs at least so much

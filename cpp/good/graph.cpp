@@ -94,8 +94,7 @@ Amount prune(Graph& graph, const std::vector<Open>& open) {
             continue;
         }
         number[node] = static_cast<std::int32_t>(kept.n_nodes());
-        kept.leaf.push_back(graph.leaf[node]);
-        kept.label.push_back(graph.label[node]);
+        kept.add_node(graph.leaf[node], graph.label[node], graph.is_asked[node]);
         for (auto e = static_cast<std::size_t>(graph.first_edge[node]);
              e < static_cast<std::size_t>(graph.first_edge[node + 1]); ++e) {
             if (best.edge[e] > budget[node]) {
@@ -116,6 +115,29 @@ Amount prune(Graph& graph, const std::vector<Open>& open) {
     }
     graph = std::move(kept);
     return missing;
+}
+
+Graph keep_edges(const Graph& graph, std::span<const std::uint8_t> is_kept, bool has_lone_leaf, Amount budget) {
+    Graph kept;
+    kept.leaf = graph.leaf;
+    kept.label = graph.label;
+    kept.is_asked = graph.is_asked;
+    kept.budget = std::min(graph.budget, budget);
+    kept.has_idle = graph.has_idle;
+    if (!has_lone_leaf) {
+        kept.leaf[0] = unreachable;
+    }
+    for (std::size_t node = 0; node < graph.n_nodes(); ++node) {
+        for (auto e = static_cast<std::size_t>(graph.first_edge[node]);
+             e < static_cast<std::size_t>(graph.first_edge[node + 1]); ++e) {
+            if (is_kept[e] != 0) {
+                kept.add_edge(graph, e, graph.left[e], graph.right[e]);
+            }
+        }
+        kept.first_edge.push_back(static_cast<std::int64_t>(kept.n_edges()));
+    }
+    prune(kept);
+    return kept;
 }
 
 Graph with_leaves(const Graph& graph, int least, int most) {
@@ -156,8 +178,7 @@ Graph with_leaves(const Graph& graph, int least, int most) {
     for (const auto& [node, leaves] : wanted) {
         const bool is_root = leaves == 0;
         const bool has_leaf = is_root ? least <= 1 : leaves == 1;
-        parted.leaf.push_back(has_leaf ? graph.leaf[node] : unreachable);
-        parted.label.push_back(graph.label[node]);
+        parted.add_node(has_leaf ? graph.leaf[node] : unreachable, graph.label[node], graph.is_asked[node]);
         const std::size_t from = is_root ? static_cast<std::size_t>(std::max(least, 2)) : leaves;
         const std::size_t to = is_root ? width - 1 : leaves;
         for (auto e = static_cast<std::size_t>(graph.first_edge[node]);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "types.hpp"
@@ -16,6 +17,7 @@ struct Graph {
     // Node 0 is the root, and a child has a larger number than its parents.
     std::vector<Amount> leaf;                 // what the leaf costs with its λ; `unreachable` where it is not allowed
     std::vector<std::int32_t> label;          // of the leaf
+    std::vector<std::uint8_t> is_asked;       // 1: a leaf of a start, whose sibling may have the same label
     std::vector<std::int64_t> first_edge{0};  // of each node, and the end
 
     // Edges, in the caller's axes and codes. Left is where the test holds.
@@ -45,10 +47,17 @@ struct Graph {
     void add_edge(const Graph& other, std::size_t e, std::int32_t to_left, std::int32_t to_right) {
         add_edge(other.axis[e], other.code[e], to_left, to_right, other.columns[e], other.ways[e]);
     }
+    void add_node(Amount leaf_cost, std::int32_t leaf_label, std::uint8_t is_leaf_of_start = 0) {
+        leaf.push_back(leaf_cost);
+        label.push_back(leaf_label);
+        is_asked.push_back(is_leaf_of_start);
+    }
     bool is_leaf(std::size_t node) const { return first_edge[node] == first_edge[node + 1]; }
 
     // Whether two leaves may not be the sides of one split.
-    bool are_idle(std::size_t one, std::size_t two) const { return !has_idle && label[one] == label[two]; }
+    bool are_idle(std::size_t one, std::size_t two) const {
+        return !has_idle && label[one] == label[two] && is_asked[one] == 0;
+    }
 };
 
 // What the best trees of the nodes cost: any tree, and any tree that splits.
@@ -72,6 +81,9 @@ struct Open {
 // Keeps the edges with a good tree, and the nodes below them. Returns what a tree that the graph lacks because of the
 // open nodes costs at least, `unreachable` where there is none.
 Amount prune(Graph& graph, const std::vector<Open>& open = {});
+
+// The good trees of some edges alone, 1 for each that is kept, and with or without the lone leaf, within a budget.
+Graph keep_edges(const Graph& graph, std::span<const std::uint8_t> is_kept, bool has_lone_leaf, Amount budget);
 
 // The good trees with at least and at most so many leaves: a node for each number of leaves that trees of the old
 // one have.

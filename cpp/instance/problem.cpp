@@ -203,7 +203,8 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
             total += worst_cost(i);
         }
     }
-    FixedPoint to_amount(total);
+    // Parts of one table have amounts of one unit, so that those of their trees add up.
+    FixedPoint to_amount(input.total > 0.0 ? input.total : total);
 
     const Groups groups = group_equal_rows(input);
     const std::size_t n_groups = groups.member.size();
@@ -211,6 +212,7 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
     Amount spent = 0;                                   // what the worst choice would cost, to go with `saved`
     Instance instance;
     instance.n_labels = input.n_labels;
+    instance.whole = FixedPoint(to_amount)(input.total);
     if (is_classification) {
         for (std::size_t i = 0; i < n; ++i) {
             const Amount amount = to_amount(input.weights[i]);
@@ -342,7 +344,7 @@ Settings Instance::settings(const Constraints& constraints, double regularizatio
     asked.min_weight_leaf = minimum >= 0x1p62 ? Amount{1} << 62 : static_cast<Amount>(std::floor(minimum));
     // With λ above the whole cost no split can pay, whatever λ is beyond that; the clamp keeps sums in range.
     const double lambda = to_penalty(regularization);
-    const Amount largest = std::accumulate(worst.begin(), worst.end(), Amount{1});
+    const Amount largest = std::max(whole, std::accumulate(worst.begin(), worst.end(), Amount{1}));
     asked.penalty = lambda >= static_cast<double>(largest) ? largest : static_cast<Amount>(std::nearbyint(lambda));
     return asked;
 }

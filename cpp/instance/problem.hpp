@@ -29,6 +29,7 @@ struct Input {
     std::span<const std::int32_t> arms;       // may be empty
     std::span<const double> reference_costs;  // may be empty
     double normaliser = 1.0;
+    double total = 0.0;  // what the worst labels cost where these rows are a part of more; 0: they are all
     std::int32_t n_arms = 0;
 };
 
@@ -106,6 +107,7 @@ struct Instance {
     std::vector<SetKey> row_key;
 
     Amount offset = 0;           // cost that no tree can avoid
+    Amount whole = 0;            // what the worst labels cost where these rows are a part of more
     Scale to_value;              // of amounts, in units of R
     Scale to_penalty;            // of λ
     Scale to_weight;             // of weights, where they are kept

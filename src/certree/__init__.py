@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from certree.estimators import SparseTreeClassifier
     from certree.export import export_dot, export_json, export_latex, export_sql, export_text, load, to_sklearn
     from certree.guesses import guess_depth, guess_thresholds
+    from certree.limits import Limits
     from certree.path import regularization_path
     from certree.plot import plot_budget_curve, plot_path, plot_tree
     from certree.policy import PolicyTree
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from certree.reading import ColumnReading, ReadingWarning
     from certree.selection import SparseTreeCV, evaluate
     from certree.solution import Solution
-    from certree.solver import Limits, solve
+    from certree.solver import solve
     from certree.tree import Tree
     from certree.tree_set import TreeSet, good_trees
 
@@ -67,6 +68,7 @@ _ROOMS = {
     "estimators": ("SparseTreeClassifier",),
     "export": ("export_dot", "export_json", "export_latex", "export_sql", "export_text", "load", "to_sklearn"),
     "guesses": ("guess_depth", "guess_thresholds"),
+    "limits": ("Limits",),
     "path": ("regularization_path",),
     "plot": ("plot_budget_curve", "plot_path", "plot_tree"),
     "policy": ("PolicyTree",),
@@ -74,7 +76,7 @@ _ROOMS = {
     "reading": ("ColumnReading", "ReadingWarning"),
     "selection": ("SparseTreeCV", "evaluate"),
     "solution": ("Solution",),
-    "solver": ("Limits", "solve"),
+    "solver": ("solve",),
     "tree": ("Tree",),
     "tree_set": ("TreeSet", "good_trees"),
 }

@@ -57,6 +57,7 @@ def find_good_trees(
     n_columns: int,
     tolerance: float,
     idle: bool,
+    total: float,
     time_limit: float,
     memory_limit: int,
     n_threads: int,

@@ -25,8 +25,9 @@ from certree.fingerprint import fingerprint
 from certree.guesses import ThresholdReport, guess_tree_depth, state_depth, state_reference, state_thresholds
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
 from certree.solution import float_slack, measure_loss
+from certree.start import Branch, match_start, read_start
 from certree.table import name_row
-from certree.tree import Column, Test, Tree, plain_value
+from certree.tree import Column, EditError, Test, Tree, plain_value
 from certree.weights import WEIGHING_STATEMENT, Weighing, WeightLossWarning, state_sample, weigh_by_duplication
 
 Array = NDArray[Any]
@@ -259,14 +260,19 @@ def read_case(
         return "regularization is 0 and max_depth and max_leaves are null: nothing limits the tree"
     if limits["min_samples_arm"] > 0 and arms is None:
         raise ValueError("the certificate states min_samples_arm: give the arm of every row")
-    features = make_features(
-        table,
-        categorical_features=[column.kind == "categorical" for column in tree.columns],
-        thresholds=thresholds,
-        weights=weights,
-    )
+    try:
+        features = make_features(
+            table,
+            categorical_features=[column.kind == "categorical" for column in tree.columns],
+            thresholds=thresholds,
+            weights=weights,
+            forbidden=limits.get("forbidden"),
+        )
+        read_start(limits.get("start"), features.columns)
+    except EditError as error:
+        return str(error)
     settings: dict[str, Any] = {
-        **limits,
+        **{name: limit for name, limit in limits.items() if name not in ("forbidden", "start")},
         "regularization": certificate["regularization"],
         "labels": tree.labels,
         "arms": arms if limits["min_samples_arm"] > 0 else None,
@@ -277,6 +283,10 @@ def read_case(
         problem = Problem.from_labels(features, codes, weights, **settings)
     else:
         problem = Problem.from_costs(features, costs, weights, **settings)
+    try:
+        problem = replace(problem, start=limits.get("start"))
+    except EditError as error:
+        return str(error)
     if spent is not None:
         spent = np.ascontiguousarray(spent[weights > 0] * weights[weights > 0, None])
     return Case(certificate, tree, problem, weights, amounts, spent, by_action)
@@ -355,7 +365,9 @@ def _check_sizes(case: Case) -> list[str]:
     }
     searched = case.searched
     if searched is not None and case.budget is None:
-        sizes["merged_rows"], sizes["distinct_tests"] = count_merged(searched)
+        counts = [count_merged(part) for part in _list_searched(searched)]
+        sizes["merged_rows"] = sum(rows for rows, _ in counts)
+        sizes["distinct_tests"] = max(tests for _, tests in counts)
     failures = [
         f"{name} is {stated[name]!r} in the certificate, but {size!r} on this table"
         for name, size in sizes.items()
@@ -408,6 +420,9 @@ def _check_constraints(certificate: Mapping[str, Any], tree: Tree, problem: Prob
         failures.append(f"the tree has depth {tree.depth}, above max_depth {limits['max_depth']}")
     if limits["max_leaves"] is not None and tree.n_leaves > limits["max_leaves"]:
         failures.append(f"the tree has {tree.n_leaves} leaves, above max_leaves {limits['max_leaves']}")
+    if problem.start is not None:
+        found = match_start(problem.start, tree)
+        failures += [f"the tree does not begin with the start: {found}"] if isinstance(found, str) else []
     if tree.n_leaves == 1:
         return failures
     leaf = tree.apply(problem.features.table)
@@ -440,7 +455,13 @@ def _check_columns(tree: Tree, problem: Problem) -> list[str]:
 def _check_tests(tree: Tree, problem: Problem) -> list[str]:
     """Whether every test of the tree is one of those that the bound is about."""
     failures = []
+    # The tests of a start were asked for; that they are not forbidden was seen when the problem was read.
+    given = {} if problem.start is None else match_start(problem.start, tree)
+    allowed = " and what is forbidden" if problem.features.forbidden else ""
+    asked = {node for node, side in given.items() if isinstance(side, Branch)} if isinstance(given, dict) else set()
     for node in np.flatnonzero(~tree.is_leaf).tolist():
+        if node in asked:
+            continue
         place, test = int(tree.column[node]), tree.test(node)
         is_offered = False
         for axis in problem.features.axes:
@@ -449,7 +470,9 @@ def _check_tests(tree: Tree, problem: Problem) -> list[str]:
                     axis, test, int(tree.category[node]), problem.features.columns[place]
                 )
         if not is_offered:
-            failures.append(f"node {node} asks “{test.text}”, which is none of the tests that the thresholds allow")
+            failures.append(
+                f"node {node} asks “{test.text}”, which is none of the tests that the thresholds{allowed} allow"
+            )
     return failures
 
 
@@ -466,6 +489,10 @@ def _offers(axis: Axis, test: Test, category: int, column: Column) -> bool:
         if len(codes) > 1 and axis.is_categorical:
             codes = [category if category >= 0 else len(column.categories)]
     for code in codes:
+        if axis.kept is not None:
+            if code not in axis.kept:
+                continue
+            code = int(np.searchsorted(axis.kept, code))
         found = axis.test(code, column)
         threshold = None if math.isnan(found.threshold) else found.threshold
         if (threshold, found.category, found.missing_left) == (test.threshold, category, test.missing_left):
@@ -668,7 +695,9 @@ def _check_carried_bound(case: Case) -> list[str]:
 
 
 def _with_all_tests(features: Features) -> Features:
-    return make_features(features.table, categorical_features=features.categorical_features)
+    return make_features(
+        features.table, categorical_features=features.categorical_features, forbidden=features.forbidden
+    )
 
 
 def _list_trusted(case: Case, is_proved: bool) -> tuple[str, ...]:
@@ -715,22 +744,28 @@ def _bound_rounding(case: Case) -> tuple[float, float]:
         # What is left between an optimum and its bound, which must be negligible; other bounds have it taken off.
         is_stated = case.certificate["status"] == "optimal" or case.certificate["version"] == 1
         return 0.0, NEGLIGIBLE * problem.scale(case.certificate["objective"]) if is_stated else 0.0
-    if not problem.has_room_to_split:
+    if problem.start is None and not problem.has_room_to_split:
         return 0.0, 0.0  # the engine was not asked
     searched = case.searched
     if searched is not None:
-        least = most = rounding_of(searched)
+        least = most = math.fsum(rounding_of(part) for part in _list_searched(searched) if part.has_room_to_split)
         normaliser, total = searched.normaliser, _sum_costs(searched)
     else:
         # Draws are whole numbers, which fixed point holds exactly.
         assert weighing is not None
         normaliser = total = float(weighing.get("draws", 1))
-        least = most = _round_leaves(problem, total, normaliser)
+        most = _round_leaves(problem, total, normaliser)
+        least = most if problem.start is None else 0.0  # what the draw left of each part is not known
     if case.certificate["version"] == 1:
         least = 0.0  # it stated the rounding of its own tree, not of all trees
     if "reference" in case.guarantees:
         most += _value_of(0.5 * problem.n_rows, total, normaliser)
     return least, most
+
+
+def _list_searched(problem: Problem) -> list[Problem]:
+    """What the engine was asked: the problem, or each part that a start leaves."""
+    return [problem] if problem.start is None else [part.problem for part in problem.parts]
 
 
 def rounding_of(problem: Problem) -> float:
@@ -861,7 +896,24 @@ def enumerate_front(problem: Problem) -> dict[int, Fraction]:
                         best[left + right] = min(cost, best.get(left + right, cost))
         return best
 
-    found = front(trees.rows, trees.depth, trees.leaves) or {1: leaf_cost(trees.rows)}
+    def begin(side: Branch | str, rows: int, depth: int) -> dict[int, int]:
+        """The same of trees that begin with a start; sizes beyond the limit are left out at the end."""
+        if not isinstance(side, Branch):
+            return front(rows, depth if side == "open" else 0, trees.leaves)
+        inside = rows & _rows_where(side, problem)
+        best: dict[int, int] = {}
+        pairs = product(
+            begin(side.left, inside, depth - 1).items(), begin(side.right, rows & ~inside, depth - 1).items()
+        )
+        for (left, left_cost), (right, right_cost) in pairs:
+            best[left + right] = min(left_cost + right_cost, best.get(left + right, left_cost + right_cost))
+        return best
+
+    if problem.start is not None:
+        found = begin(problem.start, trees.rows, trees.depth)
+        found = {size: cost for size, cost in found.items() if size <= trees.leaves}
+    else:
+        found = front(trees.rows, trees.depth, trees.leaves) or {1: leaf_cost(trees.rows)}
     return {size: cost * unit for size, cost in sorted(found.items())}
 
 
@@ -949,6 +1001,12 @@ class _Trees:
     def sides(self, rows: int) -> list[tuple[int, int]]:
         """Every way that a test parts a row set, neither side empty."""
         return [(inside, rows & ~inside) for inside in {rows & test for test in self.tests} - {0, rows}]
+
+
+def _rows_where(branch: Branch, problem: Problem) -> int:
+    """The rows on which a test of a start holds."""
+    table = problem.features.table
+    return _bits(branch.test.holds(branch.test.column.read(table.columns[branch.column], table)))
 
 
 def _integer_costs(problem: Problem) -> tuple[list[list[int]], Fraction]:

@@ -24,7 +24,7 @@ def write_document(model: Any, *, indent: int | None = 1) -> str:
         "format": FORMAT,
         "version": VERSION,
         "estimator": type(model).__name__,
-        "settings": {name: _plain(value) for name, value in model.get_params(deep=False).items() if _is_plain(value)},
+        "settings": _list_settings(model),
         "readings": [reading.to_dict() for reading in model.columns_],
         "has_feature_names": hasattr(model, "feature_names_in_"),
         "fit_seconds": float(model.fit_seconds_),
@@ -33,6 +33,13 @@ def write_document(model: Any, *, indent: int | None = 1) -> str:
         "tree": model.tree_.to_dict(),
     }
     return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _list_settings(model: Any) -> dict[str, Any]:
+    settings = model.get_params(deep=False)
+    # A start may be a Tree, and a forbidden test an object; the certificate states both as plain data.
+    stated = {name: model.certificate_.constraints.get(name) for name in ("start", "forbidden") if name in settings}
+    return {name: _plain(value) for name, value in {**settings, **stated}.items() if _is_plain(value)}
 
 
 def _is_plain(value: Any) -> bool:

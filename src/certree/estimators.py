@@ -8,17 +8,17 @@ other.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -37,22 +37,58 @@ from certree.guesses import (
     state_depth,
     state_thresholds,
 )
+from certree.limits import Limits
 from certree.problem import Problem, check_weights, weigh_amounts
 from certree.reading import ColumnReading, warn_about
 from certree.solution import Solution, carry_over
-from certree.solver import Limits, bin_numeric, describe_best, search, warn_interrupted
+from certree.solver import bin_numeric, describe_best, search, warn_interrupted
 from certree.table import Table, read_table
-from certree.tree import Tree
+from certree.tree import Test, Tree
 from certree.weights import Weighing, weigh_by_duplication, weigh_by_sampling
 from certree.writing import replace_file
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 Array = NDArray[Any]
+
+
+AS_BEFORE: Any = object()
+"""An edit that is not named stays as it is."""
+
+EDIT_CONSTRAINTS: dict[str, list[Any]] = {
+    "start": [str, Mapping, Tree, None],
+    "forbidden": [str, Integral, Mapping, Test, set, frozenset, "array-like", None],
+}
+"""Of the parameters that every estimator of one tree has."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What an edit of a model costs."""
+
+    before: float
+    """The objective of the model that was edited."""
+    after: float
+    """The objective of the best tree that has the edit, or of the best one found."""
+    price: float
+    """How much worse it is: after less before, or for a policy before less after."""
+    price_bounds: tuple[float, float]
+    """What the price of the best trees is between; both are the price where both are proved optimal."""
+
+    def __str__(self) -> str:
+        low, high = self.price_bounds
+        within = "" if low == high else f", between {low:.6g} and {high:.6g} for the best trees"
+        return f"the edit costs {self.price:.6g}{within}: objective {self.after:.6g} after, {self.before:.6g} before"
 
 
 class TreeEstimator(BaseEstimator):
     """What every estimator that ends in one tree does with it, whatever its leaves stand for."""
 
     certificate_: Certificate
+    objective_: float
+    gap_: float
+    edit_: Edit
     columns_: tuple[ColumnReading, ...]
     tree_: Tree
     depth_: int
@@ -73,6 +109,37 @@ class TreeEstimator(BaseEstimator):
         check_is_fitted(self)
         return self.n_leaves_
 
+    def edited(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        start: Any = AS_BEFORE,
+        forbidden: Any = AS_BEFORE,
+        **fit_parameters: Any,
+    ) -> Self:
+        """A new model of the same table with another `start` or other `forbidden` tests, fitted and certified again.
+
+        `edit_` of the new model has the price: how much worse its objective is than this model's. An edit that is not
+        named stays as it is here. Further parameters are those of `fit`.
+        """
+        check_is_fitted(self)
+        edits = {name: own for name, own in (("start", start), ("forbidden", forbidden)) if own is not AS_BEFORE}
+        model: Self = clone(self).set_params(**edits)
+        model.fit(X, y, sample_weight, **fit_parameters)
+        before, after = self.certificate_.digests, model.certificate_.digests
+        if before is not None and after is not None and before["table"] != after["table"]:
+            raise ValueError(
+                "edited: this is not the table that the model was fitted on, so a difference between the objectives "
+                "would not be the price of the edit"
+            )
+        sign = -1.0 if "policy" in self.certificate_ else 1.0
+        price = sign * (model.objective_ - self.objective_)
+        # The best tree after is at most its gap better than the one found, and so is the best tree before.
+        model.edit_ = Edit(self.objective_, model.objective_, price, (price - model.gap_, price + self.gap_))
+        return model
+
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, as a whole or not at all; `certree.load` reads it."""
         check_is_fitted(self)
@@ -92,7 +159,8 @@ class TreeEstimator(BaseEstimator):
         return {"text/plain": show_text(self), "text/html": show_html(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        # A pickle of an earlier release knows of no edits.
+        super().__setstate__({name: None for name in EDIT_CONSTRAINTS if name in self._get_param_names()} | state)
         if isinstance(getattr(self, "certificate_", None), dict):
             self.certificate_ = Certificate(self.certificate_)  # a pickle of 0.1.0 has a plain dict
 
@@ -134,6 +202,12 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     reference : None, "boosting", classifier or array of n labels, default=None
         A reference model for lower-bound guesses: a part of the tree is good enough as soon as it does as well as the
         reference. A classifier that is not fitted is fitted, with the weights where it takes them.
+    start : None, str, dict or Tree, default=None
+        What the tree must begin with: a root test such as "age <= 31.5"; a mapping of "test", "left" and "right", where
+        either side is another test or mapping, None (open: completed optimally) or "leaf" (stays a leaf); or a Tree,
+        all of whose leaves are open.
+    forbidden : None, column, test or list of them, default=None
+        Columns (names or numbers) and tests that the tree may not ask, the tests as text or as `Tree.test` gives them.
     class_weight : dict, "balanced" or None, default=None
     categorical_features : "auto", mask, numbers or names, default="auto"
         Columns read as categories besides strings and what a frame itself calls categorical. One that is named here
@@ -170,6 +244,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     certificate_ : Certificate
         What was proved; `certree.certify.check` checks it against a table. Under "guarantees": what
         `method` and every guess give up, in words and numbers.
+    edit_ : Edit
+        Of a model that `edited` made: the price of the edit.
     threshold_guess_ : ThresholdGuess
         Where thresholds were guessed.
     statistics_ : dict
@@ -194,6 +270,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         "sample_ratio": [Interval(Real, 0, None, closed="neither")],
         "thresholds": [StrOptions({"all", "guess"}), Interval(Integral, 1, None, closed="left"), ThresholdGuess],
         "reference": [None, StrOptions({"boosting"}), HasMethods("predict"), "array-like"],
+        **EDIT_CONSTRAINTS,
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "categorical_features": [StrOptions({"auto"}), "array-like", None],
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
@@ -216,6 +293,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         sample_ratio: float = 1.0,
         thresholds: Any = "all",
         reference: Any = None,
+        start: Any = None,
+        forbidden: Any = None,
         class_weight: Any = None,
         categorical_features: Any = "auto",
         time_limit: float | None = None,
@@ -234,6 +313,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         self.sample_ratio = sample_ratio
         self.thresholds = thresholds
         self.reference = reference
+        self.start = start
+        self.forbidden = forbidden
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.time_limit = time_limit
@@ -269,6 +350,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         self.gap_ = solution.gap
         self.status_ = solution.status
         self.statistics_ = dict(solution.statistics)
+        self.__dict__.pop("edit_", None)  # of an earlier fit
         self.certificate_ = solution.certificate | {
             "class_weights": None if factors is None else factors.tolist(),
             "guarantees": {**solution.certificate.get("guarantees", {}), **guarantees},
@@ -341,6 +423,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
                 thresholds=thresholds,
                 weights=weights,
                 binner=bin_numeric,
+                forbidden=self.forbidden,
             )
             self.columns_ = features.readings
             return Problem.from_labels(
@@ -361,6 +444,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             whole = make("all", max_depth)
             self.threshold_guess_ = self._guess_thresholds(whole)
             problem = make(self.threshold_guess_.cuts_, max_depth)
+            whole = replace(whole, max_depth=None if self.start else max_depth, start=self.start)
             guarantees["thresholds"] = state_thresholds(self.threshold_guess_.report_, whole, problem)
         else:
             self.__dict__.pop("threshold_guess_", None)  # of an earlier fit
@@ -369,7 +453,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             guess = guess_tree_depth(problem.features.n_tests)
             problem = replace(problem, max_depth=guess.depth)
             guarantees["depth"] = state_depth(guess)
-        return problem, guarantees
+        return replace(problem, start=self.start), guarantees
 
     def _guess_thresholds(self, whole: Problem) -> ThresholdGuess:
         if not isinstance(self.thresholds, ThresholdGuess):

@@ -20,8 +20,9 @@ none: both go right. Only what an order declares has its place in it, seen or no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -30,7 +31,17 @@ from numpy.typing import NDArray
 
 from certree.reading import ColumnReading, remark_on
 from certree.table import Table, count_missing, find_positions, name_row, read_table
-from certree.tree import LARGEST_INDEX, Column, Test, Value, plain_value
+from certree.tree import (
+    LARGEST_INDEX,
+    Column,
+    Test,
+    UnknownCategoryError,
+    Value,
+    find_column,
+    plain_value,
+    read_test,
+    write_test,
+)
 
 Array = NDArray[Any]
 Binner = Callable[[Array], tuple[Array, Array]]
@@ -40,7 +51,10 @@ Cuts = Sequence[Sequence[Value | None]]
 """For each column what its tests may ask: thresholds of a numeric column, categories of another one; None is missing.
 A numeric column with missing values that has any cut is also asked whether the value is missing."""
 
-View = Literal["values", "missing first", "missing last", "equals", "one category"]
+Forbidden = Sequence[str | Test]
+"""Columns by their names, and tests, that no tree may ask."""
+
+View = Literal["values", "missing first", "missing last", "equals", "one category", "asked"]
 
 
 def bin_numeric(values: Array) -> tuple[Array, Array]:
@@ -82,6 +96,10 @@ class Axis:
     """float64; for each threshold the smallest value above it."""
     category: int = -1
     """Of the view "one category": which one."""
+    kept: Array | None = None
+    """int64; where tests are forbidden, for each code the test of the whole axis that it stands for."""
+    asked: ColumnTest = LEAF
+    """Of the view "asked", which has one test: that test."""
 
     @property
     def thresholds(self) -> Array:
@@ -94,6 +112,10 @@ class Axis:
 
     def test(self, code: int, column: Column) -> ColumnTest:
         """The column test that is "code <= code" on an ordered axis, "code == code" on a categorical one."""
+        if self.view == "asked":
+            return self.asked
+        if self.kept is not None:
+            code = int(self.kept[code])
         if column.kind in ("boolean", "categorical"):
             if self.view == "one category":
                 code = self.category
@@ -109,6 +131,27 @@ class Axis:
         if code == len(self.below):
             return ColumnTest(self.column, missing_left=True, is_swapped=True)
         return ColumnTest(self.column, threshold=self._threshold(code, column))
+
+    def find(self, test: Test, column: Column) -> list[int]:
+        """The codes whose tests ask the same of this table as `test`, the opposite included."""
+        if column.kind in ("boolean", "categorical"):
+            place = len(column.categories) if test.category is None else column.categories.index(test.category)
+            if self.view == "one category":
+                return [0] if place == self.category else []
+            whole = [place] if self.is_categorical else [0]  # of two codes there is one test, whichever is named
+            if place >= len(column.categories) + column.has_missing:
+                whole = []
+        elif test.threshold is None:
+            whole = [0] if self.view == "missing first" else [len(self.below)] if self.view == "missing last" else []
+        else:
+            code = int(np.searchsorted(self.above, test.threshold, side="right"))
+            is_between = code < len(self.below) and bool(self.below[code] <= test.threshold)
+            is_here = self.view == ("missing first" if test.missing_left else "missing last")
+            first = 1 if self.view == "missing first" else 0
+            whole = [code + first] if is_between and (is_here or self.view == "values") else []
+        if self.kept is None:
+            return whole
+        return np.flatnonzero(np.isin(self.kept, whole)).tolist()
 
     def _threshold(self, index: int, column: Column) -> float:
         if column.kind == "ordered":
@@ -130,6 +173,7 @@ class Features:
     categorical_features: tuple[bool, ...]
     thresholds: str | int | Cuts
     binner: Binner
+    forbidden: Forbidden = ()
 
     @property
     def n_rows(self) -> int:
@@ -163,7 +207,27 @@ class Features:
             thresholds=self.thresholds,
             weights=weights,
             binner=self.binner,
+            forbidden=self.forbidden,
         )
+
+    def at(self, rows: Array) -> Features:
+        """The same axes and tests at some rows alone, whether or not all their values occur there."""
+        codes = np.ascontiguousarray(self.codes[:, rows])
+        codes.flags.writeable = False
+        return replace(self, table=self.table.take(rows), codes=codes)
+
+    def with_asked(self, tests: Sequence[tuple[int, Test]]) -> Features:
+        """One axis more for each of these tests (of the numbered columns), which have places behind all others."""
+        axes, codes = [], [self.codes]
+        for place, test in tests:
+            holds = test.holds(test.column.read(self.table.columns[place], self.table))
+            category = -1 if test.category is None else test.column.categories.index(test.category)
+            threshold = math.nan if test.threshold is None else test.threshold
+            axes.append(Axis(place, "asked", 2, asked=ColumnTest(place, threshold, category, test.missing_left)))
+            codes.append((~holds).astype(np.int32)[None])
+        matrix = np.ascontiguousarray(np.concatenate(codes))
+        matrix.flags.writeable = False
+        return replace(self, axes=(*self.axes, *axes), codes=matrix)
 
 
 def make_features(
@@ -173,13 +237,14 @@ def make_features(
     thresholds: str | int | Cuts = "all",
     weights: Array | None = None,
     binner: Binner = bin_numeric,
+    forbidden: Any = None,
 ) -> Features:
     """Columns and axes of a table.
 
     `categorical_features` is "auto" (strings, booleans and what the frame calls categorical), a mask, or a sequence of
     column numbers or names that are categorical besides, without an order even if the frame declares one.
     `thresholds` is "all", the largest number a numeric column may have (these are then quantiles by `weights`), or for
-    each column the very cuts that its tests may ask.
+    each column the very cuts that its tests may ask. `forbidden` are columns and tests that are not offered.
     """
     table = read_table(X)
     if table.n_rows > LARGEST_INDEX or table.n_columns > LARGEST_INDEX:
@@ -212,11 +277,14 @@ def make_features(
         columns.append(column)
         axes += new_axes
         codes += new_codes
+    without = read_forbidden(forbidden, columns)
+    if without:
+        axes, codes = _leave_out(without, columns, axes, codes)
     matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
     for row, axis_codes in zip(matrix, codes, strict=True):
         row[:] = axis_codes
     matrix.flags.writeable = False
-    return Features(table, tuple(columns), tuple(axes), matrix, tuple(readings), mask, thresholds, binner)
+    return Features(table, tuple(columns), tuple(axes), matrix, tuple(readings), mask, thresholds, binner, without)
 
 
 def _read_thresholds(thresholds: Any, table: Table) -> str | int | Cuts:
@@ -395,6 +463,62 @@ def _choose_categories(
     picked = sorted({places[category] for category in chosen if category in places})
     new = [Axis(axes[0].column, "one category", 2, category=code) for code in picked]
     return new, [(codes[0] != code).astype(np.int32) for code in picked]
+
+
+def read_forbidden(given: Any, columns: Sequence[Column]) -> tuple[str | Test, ...]:
+    """Forbidden columns, by their names, and tests, from names, numbers, text, plain data and tests.
+
+    A test that parts no rows of the table is forbidden all the same: it asks nothing that a tree could.
+    """
+    if given is None:
+        return ()
+    is_one = isinstance(given, (str, Integral, Test, Mapping))
+    names = [column.name for column in columns]
+    found: dict[str, str | Test] = {}
+    for entry in (given,) if is_one else given:
+        if (isinstance(entry, str) and entry in names) or isinstance(entry, Integral):
+            name = names[find_column(entry, columns, "forbidden")]
+            found[name] = name
+        elif isinstance(entry, str) and not re.search(r"[<>=]|\bis\b", entry):
+            find_column(entry, columns, "forbidden")
+        else:
+            try:
+                test = read_test(entry, columns, "forbidden").test
+            except UnknownCategoryError:
+                continue
+            found[test.text] = test
+    return tuple(found.values())
+
+
+def write_forbidden(forbidden: Forbidden) -> list[str | dict[str, Any]]:
+    """The same as plain data."""
+    return [entry if isinstance(entry, str) else write_test(entry) for entry in forbidden]
+
+
+def _leave_out(
+    forbidden: Forbidden, columns: Sequence[Column], axes: Sequence[Axis], codes: Sequence[Array]
+) -> tuple[list[Axis], list[Array]]:
+    """The axes with the tests that are not forbidden; where tests are left out, codes that none tells apart are one."""
+    kept_axes: list[Axis] = []
+    kept_codes: list[Array] = []
+    for axis, own in zip(axes, codes, strict=True):
+        column = columns[axis.column]
+        if column.name in forbidden:
+            continue
+        n_tests = axis.size if axis.is_categorical else axis.size - 1
+        tests = [entry for entry in forbidden if isinstance(entry, Test) and entry.column.name == column.name]
+        gone = {code for test in tests for code in axis.find(test, column)}
+        kept = [code for code in range(n_tests) if code not in gone]
+        if not gone:
+            kept_axes.append(axis)
+            kept_codes.append(own)
+        elif axis.is_categorical:
+            kept_axes += [Axis(axis.column, "one category", 2, category=code) for code in kept]
+            kept_codes += [(own != code).astype(np.int32) for code in kept]
+        elif kept:
+            kept_axes.append(replace(axis, size=len(kept) + 1, kept=np.array(kept)))
+            kept_codes.append(np.searchsorted(kept, own).astype(np.int32))
+    return kept_axes, kept_codes
 
 
 def _sorted_categories(seen: dict[Any, Any]) -> list[Any]:

@@ -69,7 +69,7 @@ _WHOLE_VIEWS = ("values", "equals", "missing last")
 
 def _rank_numbers(features: Features, index: int, place: int | None) -> tuple[Array, Array]:
     """For each row the rank of its value among the distinct ones, which come with it; missing ranks last."""
-    if place is not None and features.thresholds == "all":
+    if place is not None and features.thresholds == "all" and features.axes[place].kept is None:
         axis = features.axes[place]
         return features.codes[place], np.concatenate((axis.below, axis.above[-1:]))
     codes, distinct = features.binner(features.table.columns[index])

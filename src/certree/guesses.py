@@ -467,12 +467,15 @@ def account_reference(problem: Problem, reference_costs: Array) -> ReferenceAcco
     slack = float(np.finfo(float).eps) * (problem.n_rows + 8)
     excess = math.fsum(np.clip(own - least, 0.0, costs.max(axis=1) - least).tolist()) / problem.normaliser + slack
     per_row = cost_rows(problem)
-    union = np.maximum(per_row, reference_costs[:, None]).sum(axis=0).min() / problem.normaliser
+    worse = np.maximum(per_row, reference_costs[:, None])
+    # The smallest tree: a lone leaf, or the start with nothing added.
+    leaves = [slice(None)] if problem.start is None else [leaf.rows for leaf in problem.start_leaves]
+    union = math.fsum(worse[rows].sum(axis=0).min() for rows in leaves) / problem.normaliser
     return ReferenceAccount(
         loss=math.fsum(reference_costs.tolist()) / problem.normaliser,
         excess=excess,
         floor=problem.floor(),
-        lone_leaf_bound=float(union) + float(problem.regularization),
+        lone_leaf_bound=union + float(problem.regularization) * len(leaves),
     )
 
 

@@ -19,11 +19,12 @@ from joblib import effective_n_jobs
 
 from certree.display import align, show_rows
 from certree.features import make_features
+from certree.limits import Limits
 from certree.plot import plot_path
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
 from certree.solution import Solution
-from certree.solver import Limits, bin_numeric, search, warn_interrupted
+from certree.solver import bin_numeric, search, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree
 

@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certree.features import Features, make_features
+from certree.start import Branch, StartLeaf, read_start
 from certree.table import name_row
-from certree.tree import Tree, Value, plain_value
+from certree.tree import EditError, Test, Tree, Value, plain_value
 
 Array = NDArray[Any]
 
@@ -69,6 +70,8 @@ class Problem:
     """int32, one per row."""
     n_arms: int = 0
     min_samples_arm: int = 0
+    start: Branch | None = None
+    """What the tree must begin with; made from a Tree, plain data or text."""
     n_rows_given: int = 0
     """Rows before those of weight zero were left out."""
 
@@ -89,6 +92,9 @@ class Problem:
                 value = value.view()
                 value.flags.writeable = False
                 object.__setattr__(self, name, value)
+        object.__setattr__(self, "start", read_start(self.start, self.features.columns))
+        if self.start is not None:
+            _check_start(self, self.start)
 
     # Making one -----------------------------------------------------------------------------------------------------
 
@@ -210,6 +216,30 @@ class Problem:
         shift = LEAF_WEIGHT_BITS - math.frexp(math.fsum(counted.tolist()))[1]
         return np.ceil(np.ldexp(counted, shift)).astype(np.int64), _ceil_scaled(least, shift)
 
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """What is left to search where there is a start: one problem for each of its leaves, from left to right.
+
+        Their trees together are the trees of this problem, but for `max_leaves`, which holds for all of them together:
+        each part has what it can have where all others are leaves.
+        """
+        assert self.start is not None
+        spare = None if self.max_leaves is None else int(self.max_leaves) - self.start.n_leaves + 1
+        return tuple(Part(self, leaf, spare) for leaf in self.start_leaves)
+
+    @cached_property
+    def start_leaves(self) -> list[StartLeaf]:
+        """The leaves of the start, with their rows."""
+        assert self.start is not None
+        return self.start.leaves(self.features.table)
+
+    @cached_property
+    def asked_features(self) -> Features:
+        """The features with one axis more, at the end, for each test of the start, from the root down."""
+        if self.start is None:
+            return self.features
+        return self.features.with_asked([(branch.column, branch.test) for branch in self.start.branches()])
+
     @property
     def has_room_to_split(self) -> bool:
         """Whether a split might help and meet the constraints. Where all rows together fall short, no part can."""
@@ -230,6 +260,10 @@ class Problem:
     def equal_rows(self) -> Array:
         """For each row the number of its group: rows that no test of this problem tells apart share one."""
         key, span = np.zeros(self.n_rows, dtype=np.int64), 1
+        if self.start is not None:
+            span = self.start.n_leaves
+            for place, leaf in enumerate(self.start_leaves):
+                key[leaf.rows] = place
         for axis, codes in zip(self.features.axes, self.features.codes, strict=True):
             # All axes as the digits of one number; where it would grow too long, what there is gets numbered anew.
             if span * axis.size >= 2**62:
@@ -260,13 +294,17 @@ class Problem:
         """What no tree can be below, known without a search.
 
         A lone leaf costs what it costs; any other tree has at least two leaves, and gives one label to rows that no
-        test tells apart.
+        test tells apart. With a start there is no lone leaf, and there are at least the leaves of the start.
         """
         costs = self.group_costs()
+        rounded = 1 - np.finfo(float).eps * (self.n_rows + 8)
+        if self.start is not None:
+            known = costs.min(axis=1).sum() / self.normaliser + self.start.n_leaves * self.regularization
+            return float(known * rounded)
         lone = costs.sum(axis=0).min() / self.normaliser + self.regularization
         split = costs.min(axis=1).sum() / self.normaliser + 2 * self.regularization
         least = min(lone, split) if self.has_room_to_split else lone
-        return float(least * (1 - np.finfo(float).eps * (self.n_rows + 8)))
+        return float(least * rounded)
 
     def weigh(self, tree: Tree) -> Tree:
         """The tree with the rows, weight and costs of this problem at its nodes and the best label for each.
@@ -330,6 +368,42 @@ class Problem:
             costs=np.zeros((n_nodes, len(self.labels))),
         )
         return self.weigh(bare)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows of one leaf of a start, and the problem of what grows there."""
+
+    whole: Problem
+    leaf: StartLeaf
+    most_leaves: int | None
+    """Where every other leaf of the start stays one."""
+
+    @cached_property
+    def problem(self) -> Problem:
+        return self.limited(self.most_leaves)
+
+    def limited(self, max_leaves: int | None) -> Problem:
+        """The problem with so many leaves. Z, λ and the minima of a leaf are those of the whole."""
+        whole, rows = self.whole, self.leaf.rows
+        deepest = None if whole.max_depth is None else int(whole.max_depth) - self.leaf.depth
+        arrays: dict[str, Any] = {
+            name: None if getattr(whole, name) is None else getattr(whole, name)[rows]
+            for name in ("weights", "y", "costs", "best_rewards", "arms")
+        }
+        part = replace(
+            whole,
+            features=whole.features.at(rows),
+            max_depth=deepest if self.leaf.is_open else 0,
+            max_leaves=max_leaves,
+            start=None,
+            n_rows_given=len(rows),
+            **arrays,
+        )
+        # What a row counts towards a minimum depends on all rows; a part must agree with the whole to the last bit.
+        weights, least = whole.leaf_weights
+        part.__dict__["leaf_weights"] = (weights[rows], least)
+        return part
 
 
 # What may be wrong --------------------------------------------------------------------------------------------------
@@ -405,6 +479,46 @@ def _ceil_scaled(value: float, shift: int) -> int:
     """⌈value · 2^shift⌉, also where that is too large for a float."""
     numerator, denominator = value.as_integer_ratio()
     return -(-(numerator << max(shift, 0)) // (denominator << max(-shift, 0)))
+
+
+def _check_start(problem: Problem, start: Branch) -> None:
+    """Whether some tree begins with the start and keeps the limits."""
+    features = problem.features
+    for branch in start.branches():
+        if any(entry == features.columns[branch.column].name for entry in features.forbidden):
+            raise EditError(f"start: it asks “{branch.test.text}”, but column {branch.test.column.name!r} is forbidden")
+        for entry in features.forbidden:
+            if isinstance(entry, Test) and _ask_the_same(problem, branch, entry):
+                raise EditError(f"start: it asks “{branch.test.text}”, which is forbidden")
+    for name, size in (("max_depth", start.depth), ("max_leaves", start.n_leaves)):
+        most = getattr(problem, name)
+        if most is not None and size > most:
+            what = "levels deep" if name == "max_depth" else "leaves large"
+            raise EditError(f"start: it is {size} {what}, above {name}={most}")
+    weights, least_weight = problem.leaf_weights
+    for leaf in problem.start_leaves:
+        if len(leaf.rows) == 0:
+            raise EditError(f"start: no row of positive weight has “{leaf.text}”, so its last test parts no rows")
+        found = f"start: the leaf “{leaf.text}” holds"
+        if len(leaf.rows) < problem.min_samples_leaf:
+            raise EditError(f"{found} {len(leaf.rows)} rows, below min_samples_leaf={problem.min_samples_leaf}")
+        if int(weights[leaf.rows].sum()) < least_weight:
+            total = float(problem.weights[leaf.rows].sum())
+            raise EditError(f"{found} a weight of {total:g}, below min_weight_leaf={problem.min_weight_leaf:g}")
+        if problem.arms is not None:
+            fewest = int(np.bincount(problem.arms[leaf.rows], minlength=problem.n_arms).min())
+            if fewest < problem.min_samples_arm:
+                raise EditError(f"{found} {fewest} rows of an arm, below min_samples_arm={problem.min_samples_arm}")
+
+
+def _ask_the_same(problem: Problem, branch: Branch, forbidden: Test) -> bool:
+    """Whether a test of the start parts all rows as a forbidden test of its column does."""
+    if forbidden.column.name != branch.test.column.name:
+        return False
+    table = problem.features.table
+    values = branch.test.column.read(table.columns[branch.column], table)
+    one, two = branch.test.holds(values), forbidden.holds(values)
+    return bool((one == two).all() or (one != two).all())
 
 
 def _read_features(X: Any) -> Features:

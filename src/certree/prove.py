@@ -15,12 +15,13 @@ from typing import Any
 
 from certree.certificate import find_flaws
 from certree.certify import Case, read_case, rounding_of
-from certree.policy.budget import EPSILON, Clock, Spending
+from certree.limits import Clock, Limits
+from certree.policy.budget import EPSILON, Spending
 from certree.policy.front import grow
 from certree.policy.gap import close_gap
 from certree.problem import NEGLIGIBLE
 from certree.solution import float_slack
-from certree.solver import Limits, solve
+from certree.solver import solve
 from certree.tree import Tree
 
 SWITCHED_OFF = (

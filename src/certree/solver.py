@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -23,37 +23,19 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from certree import _engine
+from certree.completion import Progress, complete_start
 from certree.features import LEAF, ColumnTest
 from certree.guesses import account_reference
+from certree.limits import Limits
 from certree.problem import Problem
 from certree.solution import Solution, judge, measure_loss
 from certree.tree import Tree
 
 Array = NDArray[Any]
-Progress = Callable[[float, float, float], None]
 
 PACKAGE_VERSION = version("certree")
 SWITCHES: dict[str, int] = dict(_engine.SWITCHES)
 """The engine's bounds, kernels and caches by name. Each may be switched off without changing the optimum."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the search may use. None is no limit; a reached limit ends it with the best tree so far and a true bound."""
-
-    time_limit: float | None = None
-    """Seconds."""
-    memory_limit: int | None = None
-    """Bytes."""
-    n_threads: int = 1
-
-    def __post_init__(self) -> None:
-        if self.time_limit is not None and not self.time_limit >= 0:
-            raise ValueError(f"time_limit must be a number of seconds of at least 0, not {self.time_limit!r}")
-        if self.memory_limit is not None and not self.memory_limit > 0:
-            raise ValueError(f"memory_limit must be a positive number of bytes, not {self.memory_limit!r}")
-        if self.n_threads < 1:
-            raise ValueError(f"n_threads must be at least 1, not {self.n_threads!r}")
 
 
 class SearchInterrupted(UserWarning):
@@ -104,12 +86,20 @@ def search(
 ) -> Solution:
     """`solve` without a warning, for rooms that have words of their own for an interrupted answer."""
     limits = limits or Limits()
-    if not problem.has_room_to_split:
-        return _answer_lone_leaf(problem, limits)
-    with _progress_bar(verbose) as show:
-        found = _engine.solve(
-            **_describe(problem, limits, switched_off), reference_costs=reference_costs, progress=show
+
+    def ask(target: Problem, limits: Limits, reference_costs: Array | None, show: Progress | None) -> dict[str, Any]:
+        if not target.has_room_to_split:
+            return _find_lone_leaf(target)
+        found: dict[str, Any] = _engine.solve(
+            **_describe(target, limits, switched_off), reference_costs=reference_costs, progress=show
         )
+        return found
+
+    with _progress_bar(verbose and (problem.start is not None or problem.has_room_to_split)) as show:
+        if problem.start is None:
+            found = ask(problem, limits, reference_costs, show)
+        else:
+            found = complete_start(problem, limits, reference_costs, show, ask)
         if show is not None:
             show(0.0, found["upper"], found["lower"])
     account = None if reference_costs is None else account_reference(problem, reference_costs)
@@ -167,9 +157,14 @@ def search_good_trees(
     limits: Limits,
     *,
     idle: bool = False,
+    total: float = 0.0,
     switched_off: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """The graph of all trees within a tolerance of the best one, and what is known of it, as plain data."""
+    """The graph of all trees within a tolerance of the best one, and what is known of it, as plain data.
+
+    Where the problem is a part of a larger one, `total` is what the worst labels of that cost: amounts then have one
+    unit in all parts.
+    """
     axes = problem.features.axes
     found: dict[str, Any] = _engine.find_good_trees(
         **_describe(problem, limits, switched_off),
@@ -177,6 +172,7 @@ def search_good_trees(
         n_columns=len(problem.features.columns),
         tolerance=float(tolerance),
         idle=idle,
+        total=float(total),
     )
     return found
 
@@ -190,20 +186,17 @@ keep_edges = _engine.keep_edges
 keep_leaves = _engine.keep_leaves
 
 
-def _answer_lone_leaf(problem: Problem, limits: Limits) -> Solution:
-    """The only tree there is."""
-    tree = problem.lone_leaf()
-    return judge(
-        problem,
-        tree,
-        claimed=measure_loss(problem, tree) + problem.regularization,
-        lower=0.0,
-        status="optimal",
-        rounding=0.0,
-        statistics={"merged_rows": problem.n_rows, "tests": 0, "subproblems": 0},
-        limits=asdict(limits),
-        version=PACKAGE_VERSION,
-    )
+def _find_lone_leaf(problem: Problem) -> dict[str, Any]:
+    """The only tree there is, as the engine would tell it."""
+    objective = measure_loss(problem, problem.lone_leaf()) + problem.regularization
+    return {
+        **{name: np.array([-1]) for name in ("axis", "code", "left", "right")},
+        "upper": objective,
+        "lower": objective,
+        "status": "optimal",
+        "rounding": 0.0,
+        "statistics": {"merged_rows": problem.n_rows, "tests": 0, "subproblems": 0},
+    }
 
 
 def read_tree(problem: Problem, found: Mapping[str, Any]) -> Tree:
@@ -215,7 +208,7 @@ def read_tree(problem: Problem, found: Mapping[str, Any]) -> Tree:
     def add(node: int) -> int:
         place = len(tests)
         is_leaf = axis[node] < 0
-        tests.append(LEAF if is_leaf else problem.features.test(axis[node], code[node]))
+        tests.append(LEAF if is_leaf else problem.asked_features.test(axis[node], code[node]))
         children.append((-1, -1))
         if not is_leaf:
             holds, fails = (right, left) if tests[place].is_swapped else (left, right)

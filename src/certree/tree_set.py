@@ -23,10 +23,11 @@ from sklearn.utils import check_random_state
 from certree.certificate import list_settings
 from certree.estimators import SparseTreeClassifier
 from certree.fingerprint import fingerprint
+from certree.graft import UNREACHABLE, search_started
+from certree.limits import Clock, Limits
 from certree.problem import Problem
 from certree.solver import (
     PACKAGE_VERSION,
-    Limits,
     count_good_trees,
     draw_good_trees,
     find_best_through,
@@ -42,9 +43,6 @@ from certree.solver import (
 from certree.tree import Tree, Value
 
 Array = NDArray[Any]
-
-UNREACHABLE = (2**63 - 1) // 8
-"""What the engine says of a tree that does not exist."""
 
 MOST_ENTRIES = 3_000_000
 """Of the lists that counting keeps; about 100 MB. Beyond that counts are bounded."""
@@ -114,7 +112,10 @@ class ColumnFact:
     objective_without: float
     """Of the best of all trees without the column, good or not."""
     price: float
-    """What doing without the column costs: how much worse that objective is than the best."""
+    """What doing without the column costs: how much worse that objective is than the best. NaN where it was not asked
+    for, and where every tree has to begin with the column."""
+    price_bounds: tuple[float, float]
+    """What the price is between; both are the price, unless a limit ended the search for it."""
     is_needed: bool
     """Proved: every good tree needs it."""
     is_unused: bool
@@ -187,8 +188,10 @@ class TreeSet:
         index: Array,
         limits: Limits,
         without: frozenset[int] = frozenset(),
+        is_bare: bool = False,
     ) -> None:
         self.problem = problem
+        self._is_bare = is_bare
         self.tolerance = float(tolerance)
         self.limits = limits
         self._found = found
@@ -196,9 +199,10 @@ class TreeSet:
         self._index = index
         self._without = without
         self._listed: list[GoodTree] = []
-        # The engine holds no λ that is larger than all costs together, and then there is one leaf.
+        # The engine holds no λ that is larger than all costs together, and then nothing is split.
         rounded = self._to_value(found["penalty"])
-        self._lone_penalty = problem.regularization - rounded if problem.max_depth == 0 else 0.0
+        n_leaves = 1 if problem.start is None else problem.start.n_leaves
+        self._lone_penalty = (problem.regularization - rounded) * n_leaves if is_bare else 0.0
         # A policy's costs are what it falls short of the best action of every row.
         best = problem.best_rewards
         self._ceiling = None if best is None else math.fsum(best.tolist()) / problem.normaliser
@@ -244,7 +248,7 @@ class TreeSet:
         return int(self.count), self.count.most
 
     def count_written(self) -> TreeCount:
-        """How many trees there were if every given test counted by itself, also where it parts the rows as another."""
+        """How many trees there would be if every given test counted separately, even where two part the rows alike."""
         return _add_counts(self._count_roots(counts_ways=True))
 
     @property
@@ -383,7 +387,7 @@ class TreeSet:
         """From nodes in order of depth first to a tree; tests on columns that are left out are asked of others."""
         left, right = [-1] * len(axis), [-1] * len(axis)
         axes, codes = list(axis), list(code)
-        features = self.problem.features
+        features = self.problem.asked_features
 
         def place(node: int, rows: Array) -> int:
             """Sets the sides of the node and returns the first node behind its subtree."""
@@ -421,11 +425,13 @@ class TreeSet:
         """For each column the share of good trees that need it, the price of doing without it, and what is proved.
 
         The price of a column that every good tree needs takes a search of its own, which `prices=False` saves; it and
-        the objective are then NaN.
+        the objective are then NaN. These searches keep the limits of the set, and share its time limit; a price that
+        they do not prove has bounds.
         """
         self._need_complete("columns")
         sets = self._column_sets
         used = np.unique(self._graph["columns"])
+        clock = Clock(self.limits)
         facts = []
         for number, column in enumerate(self.problem.features.columns):
             if number in self._without:
@@ -435,11 +441,9 @@ class TreeSet:
             without = TreeCount(0, 0) if not kept else kept.count
             is_needed = not kept
             if kept:
-                objective = kept.best.objective
-            elif prices:
-                objective = self._best_without(number)
+                objective = best = kept.best.objective
             else:
-                objective = math.nan
+                objective, best = self._best_without(number, clock.left()) if prices else (math.nan, math.nan)
             low, high = 1 - without.most / max(int(self.count), 1), 1 - int(without) / self.count.most
             low = max(low, 0.0)
             facts.append(
@@ -448,7 +452,8 @@ class TreeSet:
                     share=(low + high) / 2,
                     share_bounds=(low, high),
                     objective_without=objective,
-                    price=max(self._price(objective), 0.0) if objective == objective else math.nan,
+                    price=_not_below_zero(self._price(objective)),
+                    price_bounds=(_not_below_zero(self._price(best)), _not_below_zero(self._price(objective))),
                     is_needed=is_needed,
                     is_unused=is_unused,
                 )
@@ -487,7 +492,7 @@ class TreeSet:
         np.minimum.at(best, inverse.reshape(-1), self._through)
         facts = []
         for (axis, code), objective in zip(distinct.tolist(), self._objectives(best).tolist(), strict=True):
-            test = self.problem.features.question(axis, code)
+            test = self.problem.asked_features.question(axis, code)
             threshold = math.nan if test.threshold is None else test.threshold
             facts.append(CutFact(test.column.name, test.text, threshold, objective))
         return facts
@@ -495,7 +500,7 @@ class TreeSet:
     def rows(self) -> RowFacts:
         """For every fitted row and label the best good tree that gives the row this label."""
         self._need_complete("rows")
-        features = self.problem.features
+        features = self.problem.asked_features
         found = find_row_labels(
             graph=self._graph,
             codes=features.codes,
@@ -591,8 +596,9 @@ class TreeSet:
         found = self._found | {"graph": graph, "is_complete": True, "status": "complete", "missing": UNREACHABLE}
         tolerance = self._to_value(budget - self._found["lower"])
         return TreeSet(
-            self.problem, found, tolerance=tolerance, index=self._index, limits=self.limits, without=self._without
-        )
+            self.problem, found, tolerance=tolerance, index=self._index, limits=self.limits, without=self._without,
+            is_bare=self._is_bare,
+        )  # fmt: skip
 
     # Within ---------------------------------------------------------------------------------------------------------
 
@@ -628,7 +634,8 @@ class TreeSet:
         return [number for number in columns.tolist() if number not in self._without]
 
     def _question(self, edge: int) -> str:
-        return self.problem.features.question(int(self._graph["axis"][edge]), int(self._graph["code"][edge])).text
+        features = self.problem.asked_features
+        return features.question(int(self._graph["axis"][edge]), int(self._graph["code"][edge])).text
 
     def _column(self, name: Any) -> int:
         names = [column.name for column in self.problem.features.columns]
@@ -661,7 +668,7 @@ class TreeSet:
         found = self._found | {"graph": graph}
         return TreeSet(
             self.problem, found, tolerance=self.tolerance, index=self._index, limits=self.limits,
-            without=self._without | frozenset(without),
+            without=self._without | frozenset(without), is_bare=self._is_bare,
         )  # fmt: skip
 
     def _leave_out(self, columns: set[int]) -> TreeSet:
@@ -696,18 +703,21 @@ class TreeSet:
         chosen.tolerance = tolerance
         return chosen
 
-    def _best_without(self, column: int) -> float:
-        """The objective of the best tree over the other columns."""
+    def _best_without(self, column: int, limits: Limits) -> tuple[float, float]:
+        """The objective of the best tree over the other columns that was found, and the best that there can be."""
         gone = self._without | {column}
-        features = self.problem.features
+        features, start = self.problem.features, self.problem.start
+        if start is not None and any(branch.column in gone for branch in start.branches()):
+            return math.nan, math.nan  # no tree that begins so does without it
         kept = [number for number, axis in enumerate(features.axes) if axis.column not in gone]
         codes = np.ascontiguousarray(features.codes[kept])
         codes.flags.writeable = False
         fewer = replace(features, axes=tuple(features.axes[number] for number in kept), codes=codes)
-        solution = search(replace(self.problem, features=fewer))
-        if not solution.is_optimal:
-            raise KeyboardInterrupt
-        return solution.upper if self._ceiling is None else self._ceiling - solution.upper
+        solution = search(replace(self.problem, features=fewer), limits)
+        if solution.status == "interrupted":
+            raise KeyboardInterrupt  # what was asked for is the whole table of facts
+        ends = (solution.upper, solution.lower)
+        return ends if self._ceiling is None else (self._ceiling - ends[0], self._ceiling - ends[1])
 
 
 def good_trees(
@@ -722,6 +732,8 @@ def good_trees(
     min_samples_leaf: int = 1,
     min_weight_leaf: float = 0.0,
     thresholds: Any = "all",
+    start: Any = None,
+    forbidden: Any = None,
     class_weight: Any = None,
     categorical_features: Any = "auto",
     idle: bool = False,
@@ -732,9 +744,11 @@ def good_trees(
 ) -> TreeSet:
     """Every tree whose objective is at most `tolerance` above that of the best one.
 
-    The parameters are those of `SparseTreeClassifier`. `idle=True` also has the trees with a split into two leaves of
-    one label, which some packages count (see `TreeSet.count_written`). A limit that ends the search leaves a set with
-    `is_complete` False: its trees are good trees, and `complete_below` says up to where none is missing.
+    The parameters are those of `SparseTreeClassifier`; with a `start`, or `forbidden` tests, the set has the trees that
+    begin so and do not ask these, and the best one is the best of them. `idle=True` also has the trees with a split
+    into two leaves of one label, which some packages count (see `TreeSet.count_written`). A limit that ends the search
+    leaves a set with `is_complete` False: its trees are good trees, and `complete_below` says up to where none is
+    missing.
     """
     model = SparseTreeClassifier(
         max_depth,
@@ -743,6 +757,8 @@ def good_trees(
         min_samples_leaf=min_samples_leaf,
         min_weight_leaf=min_weight_leaf,
         thresholds=thresholds,
+        start=start,
+        forbidden=forbidden,
         class_weight=class_weight,
         categorical_features=categorical_features,
         time_limit=time_limit,
@@ -773,13 +789,17 @@ def find_tree_set(
             f"tolerance={tolerance:g} is more than all trees differ by: no loss is above {worst:g}. Give one of at "
             f"most {2 * worst:g}"
         )
-    if not problem.has_room_to_split or problem.regularization >= worst:
-        problem = replace(problem, max_depth=0)  # there is the lone leaf alone
-    found = search_good_trees(problem, tolerance, limits, idle=idle)
+    if problem.start is not None:
+        is_bare = problem.regularization >= worst
+        found = search_started(problem, tolerance, limits, idle=idle, is_bare=is_bare)
+    else:
+        is_bare = not problem.has_room_to_split or problem.regularization >= worst or problem.max_depth == 0
+        target = replace(problem, max_depth=0) if is_bare else problem  # there is the lone leaf alone
+        found = search_good_trees(target, tolerance, limits, idle=idle)
     if found["status"] == "interrupted":
         warn_interrupted("the set has the good trees found so far; see complete_below")
     index = np.arange(problem.n_rows) if index is None else index
-    return TreeSet(problem, found, tolerance=tolerance, index=index, limits=limits)
+    return TreeSet(problem, found, tolerance=tolerance, index=index, limits=limits, is_bare=is_bare)
 
 
 def _without_nan(data: Any) -> Any:
@@ -792,8 +812,14 @@ def _without_nan(data: Any) -> Any:
 
 
 def _holds(problem: Problem, axis: int, code: int) -> Array:
-    codes = problem.features.codes[axis]
-    return np.asarray(codes == code if problem.features.axes[axis].is_categorical else codes <= code)
+    features = problem.asked_features
+    codes = features.codes[axis]
+    return np.asarray(codes == code if features.axes[axis].is_categorical else codes <= code)
+
+
+def _not_below_zero(price: float) -> float:
+    """Rounding may make a price of nothing a little less; NaN stays."""
+    return price if math.isnan(price) else max(price, 0.0)
 
 
 def _add_counts(counts: list[TreeCount]) -> TreeCount:
@@ -804,7 +830,7 @@ def _count_without_limit(graph: dict[str, Any], *, counts_ways: bool) -> list[in
     """The lone leaf and the trees of each root test, in Python's integers: slow, for numbers beyond 128 bits."""
     leaf, label = graph["leaf"].tolist(), graph["label"].tolist()
     left, right, ways = graph["left"].tolist(), graph["right"].tolist(), graph["ways"].tolist()
-    start, budget = graph["first_edge"].tolist(), graph["budget"]
+    start, budget, asked = graph["first_edge"].tolist(), graph["budget"], graph["is_asked"].tolist()
     lists: list[dict[int, int]] = [{} for _ in leaf]
 
     def pairs(edge: int) -> dict[int, int]:
@@ -816,7 +842,7 @@ def _count_without_limit(graph: dict[str, Any], *, counts_ways: bool) -> list[in
                 if a + b <= budget:
                     found[a + b] = found.get(a + b, 0) + n * m * factor
         sides = left[edge], right[edge]
-        is_idle = not graph["has_idle"] and label[sides[0]] == label[sides[1]]
+        is_idle = not graph["has_idle"] and label[sides[0]] == label[sides[1]] and not asked[sides[0]]
         if is_idle and all(leaf[side] < UNREACHABLE for side in sides):
             value = sum(leaf[side] for side in sides)
             if value in found:

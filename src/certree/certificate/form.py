@@ -78,6 +78,38 @@ AMOUNTS = Form(
     "a list of finite numbers of at least 0", lambda value: isinstance(value, list) and all(map(AMOUNT.accepts, value))
 )
 
+
+def _is_test(value: Any) -> bool:
+    """A test as `tree.write_test` writes it."""
+    known = {"test": TEXT, "column": TEXT, "threshold": NUMBER, "category": CUT, "missing_left": FLAG}
+    return (
+        isinstance(value, Mapping)
+        and {"test", "column", "missing_left"} <= set(value) <= set(known)
+        and all(known[name].accepts(entry) for name, entry in value.items())
+    )
+
+
+def _is_start(value: Any) -> bool:
+    """A node of a start; as deep as it is, so no recursion."""
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if not (isinstance(node, Mapping) and {"left", "right"} <= set(node)):
+            return False
+        if not _is_test({name: entry for name, entry in node.items() if name not in ("left", "right")}):
+            return False
+        waiting += [node[side] for side in ("left", "right") if not (node[side] is None or node[side] == "leaf")]
+    return True
+
+
+CUT = Form("text, true, false, a finite number or null", _is_cut)
+FLAG = Form("true or false", lambda value: isinstance(value, bool))
+START = Form("a test with what stands on its left and on its right", _is_start)
+FORBIDDEN = Form(
+    "a list of columns and tests",
+    lambda value: isinstance(value, list) and all(isinstance(entry, str) or _is_test(entry) for entry in value),
+)
+
 Fields = Mapping[str, Any]
 """By name: a Form, or the Fields of a mapping."""
 
@@ -117,6 +149,9 @@ FIELDS: Fields = {
 }
 SINCE_VERSION: Mapping[int, Fields] = {2: {"digests": {"columns": DIGEST, "table": DIGEST, "problem": DIGEST}}}
 """Fields that came with a version."""
+
+EDITS: Fields = {"start": START, "forbidden": FORBIDDEN}
+"""Constraints that are stated only where there are any."""
 
 WEIGHING: Fields = {
     "method": TEXT,
@@ -226,7 +261,7 @@ def _compare(document: Mapping[str, Any], required: Fields, optional: Fields, pl
         elif not isinstance(value, Mapping):
             flaws.append(f"{place}{name} is {quote(value)}, not a mapping")
         elif form:
-            flaws += _compare(value, form, {}, f"{place}{name}.")
+            flaws += _compare(value, form, EDITS if name == "constraints" else {}, f"{place}{name}.")
     return flaws
 
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from certree.certificate.form import FORMAT, VERSION
 from certree.certificate.words import make_html, make_scope, make_statement, make_summary
+from certree.features import write_forbidden
 from certree.fingerprint import Array, fingerprint
 from certree.problem import Problem
 from certree.tree import Tree, Value
@@ -55,7 +56,7 @@ class Certificate(Frozen):
         The penalty λ per leaf.
     constraints : mapping
         The limits that every tree had to keep: max_depth, max_leaves, min_samples_leaf, min_weight_leaf and
-        min_samples_arm.
+        min_samples_arm; start and forbidden where there were any.
     thresholds : "all", int or list
         Which thresholds took part: all, at most so many per column, or the cuts listed per column.
     sizes : mapping
@@ -224,7 +225,11 @@ def make_certificate(
 
 def list_settings(problem: Problem, budget: float | None = None) -> dict[str, Any]:
     """What is searched besides the table, as plain data. A budget without a limit is none."""
-    thresholds = problem.features.thresholds
+    thresholds, forbidden = problem.features.thresholds, problem.features.forbidden
+    # Stated only where there are any, so that a problem without edits has the digest that it always had.
+    edits: dict[str, Any] = {} if problem.start is None else {"start": problem.start.to_plain()}
+    if forbidden:
+        edits["forbidden"] = write_forbidden(forbidden)
     return {
         "regularization": float(problem.regularization),
         "constraints": {
@@ -233,6 +238,7 @@ def list_settings(problem: Problem, budget: float | None = None) -> dict[str, An
             "min_samples_leaf": int(problem.min_samples_leaf),
             "min_weight_leaf": float(problem.min_weight_leaf),
             "min_samples_arm": int(problem.min_samples_arm),
+            **edits,
         },
         "thresholds": thresholds if isinstance(thresholds, (str, int)) else list(map(list, thresholds)),
         "budget": None if budget is None or math.isinf(budget) else float(budget),

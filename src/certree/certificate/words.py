@@ -36,8 +36,23 @@ def make_scope(certificate: Mapping[str, Any]) -> str:
         scope += f" with {_join(sizes)}"
     if budget is not None and budget["largest"] is not None:
         scope += f" that spend at most {budget['largest']:g} per row"
+    scope += _describe_edits(constraints, is_after=budget is not None and budget["largest"] is not None)
     tests = _describe_tests(certificate)
     return f"{scope}{',' if sizes and tests else ''}{tests}"
+
+
+def _describe_edits(constraints: Mapping[str, Any], *, is_after: bool) -> str:
+    """What the trees had to begin with, and what they may not ask."""
+    parts = []
+    start, forbidden = constraints.get("start"), constraints.get("forbidden", [])
+    if start is not None:
+        more = " and what follows" if any(start[side] is not None for side in ("left", "right")) else ""
+        parts.append(f"begin with “{start['test']}”{more}")
+    if forbidden:
+        names = [entry if isinstance(entry, str) else f"“{entry['test']}”" for entry in forbidden]
+        few = [*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])]
+        parts.append(f"do not ask {_join(few, 'or')}")
+    return f"{' and' if is_after else ' that'} {_join(parts)}" if parts else ""
 
 
 def _describe_tests(certificate: Mapping[str, Any]) -> str:
@@ -149,9 +164,10 @@ def _describe_guarantees(certificate: Mapping[str, Any]) -> dict[str, str]:
         )
     if "reference" in stated:
         own = stated["reference"]
+        smallest = "the start with nothing added" if "start" in certificate["constraints"] else "the best lone leaf"
         theorem = (
             f"Theorem 1: objective <= {own['reference_loss']:.6g} (reference's loss) + loss of t where the reference "
-            f"is right + λ·leaves(t) for every tree t; for the best lone leaf that is {own['lone_leaf_bound']:.6g}"
+            f"is right + λ·leaves(t) for every tree t; for {smallest} that is {own['lone_leaf_bound']:.6g}"
         )
         ended = theorem if is_finished else "the search was stopped, so Theorem 1 says nothing about its tree"
         entries["reference"] = f"{ended}; guessed bounds are at most {own['excess']:.6g} too high"
@@ -185,5 +201,5 @@ def _describe_weighing(own: Mapping[str, Any], *, is_proved: bool) -> str:
     return f"{how}: no tree's objective moves by more than the total variation, {variation:.4g}{so}; {more}"
 
 
-def _join(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+def _join(parts: Sequence[str], word: str = "and") -> str:
+    return f" {word} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

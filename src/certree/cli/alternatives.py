@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import read_problem, read_settings
-from certree.cli.options import add_problem, add_table
+from certree.cli.options import add_edits, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
 from certree.tree_set import TreeSet, good_trees
 
@@ -18,6 +19,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("alternatives", help="all trees that are nearly as good as the best one")
     add_table(parser)
     add_problem(parser)
+    add_edits(parser)
     parser.add_argument(
         "--regularization", type=float, default=0.01, metavar="λ", help="penalty per leaf (default 0.01)"
     )
@@ -64,6 +66,7 @@ def print_set(trees: TreeSet, n_shown: int) -> None:
     print("\ncolumn: share of trees that need it, best objective without it")
     for fact in trees.columns():
         proved = ", every one needs it" if fact.is_needed else ", none uses it" if fact.is_unused else ""
-        print(f"  {fact.column}: {fact.share:.1%}, {fact.objective_without:.6f}{proved}")
+        objective = "no such tree" if math.isnan(fact.objective_without) else f"{fact.objective_without:.6f}"
+        print(f"  {fact.column}: {fact.share:.1%}, {objective}{proved}")
     rows = trees.rows()
     print(f"\n{rows.is_agreed.sum()} of {len(rows.index)} rows get the same label from all of them")

@@ -11,7 +11,7 @@ from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import BOOSTING, read_data, read_labels, read_problem, read_settings
 from certree.cli.models import print_model
-from certree.cli.options import add_problem, add_table
+from certree.cli.options import add_edits, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_json
@@ -22,6 +22,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("fit", help="find the optimal tree of a table")
     add_table(parser)
     add_problem(parser, has_guesses=True)
+    add_edits(parser)
     parser.add_argument(
         "--regularization", type=float, default=0.01, metavar="λ", help="penalty per leaf (default 0.01)"
     )

@@ -87,6 +87,8 @@ def read_settings(options: argparse.Namespace) -> dict[str, Any]:
     if options.command != "policy":
         settings["min_weight_leaf"] = options.min_weight_leaf
         settings["categorical_features"] = options.categorical or "auto"
+    if hasattr(options, "start"):
+        settings |= {"start": options.start, "forbidden": options.forbid}
     return settings
 
 

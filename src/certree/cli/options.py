@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -77,6 +78,27 @@ def add_problem(
     parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")
     parser.add_argument("--jobs", type=read_jobs, metavar="N", help="threads; -1 for all (default 1)")
     parser.add_argument("--progress", action="store_true", help="show a progress bar")
+
+
+def add_edits(parser: argparse.ArgumentParser) -> None:
+    """What the trees must begin with, and what they may not ask."""
+    parser.add_argument(
+        "--start", type=read_start, metavar="TEST",
+        help="""what the tree must begin with: a root test such as "age <= 31.5", or JSON with test, left and right""",
+    )  # fmt: skip
+    parser.add_argument(
+        "--forbid", nargs="+", metavar="COLUMN|TEST", help='columns, or tests such as "age <= 31.5", that are not asked'
+    )
+
+
+def read_start(text: str) -> Any:
+    """A test as it is, or a start as plain data."""
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not JSON ({error})") from None
 
 
 def read_separator(text: str) -> str:

@@ -28,7 +28,7 @@ from certree.cli.inputs import (
     read_weights,
 )
 from certree.cli.models import print_model
-from certree.cli.options import DATA_HELP, add_problem, add_reading, add_rewards, read_amount
+from certree.cli.options import DATA_HELP, add_edits, add_problem, add_reading, add_rewards, read_amount
 from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
 from certree.datasets.files import to_labels
 from certree.export import export_json
@@ -51,6 +51,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--weight", metavar="COLUMN", help="with rewards: the column with the weight of each row")
     add_reading(parser)
     add_problem(parser, depth=2, is_policy=True)
+    add_edits(parser)
     parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty per leaf (default 0)")
     parser.add_argument(
         "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"

@@ -15,7 +15,6 @@ may hide is counted in every bound, and a tree that it leaves more than a neglig
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -25,12 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from certree.certificate import make_certificate
+from certree.limits import Clock, Limits
 from certree.policy.front import Plan, grow, use_tree
 from certree.policy.gap import close_gap
 from certree.policy.log import find_control, read_costs
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, weigh_amounts
 from certree.solution import Solution, true_lower
-from certree.solver import PACKAGE_VERSION, Limits, search
+from certree.solver import PACKAGE_VERSION, search
 from certree.table import name_row
 from certree.tree import Tree, Value
 
@@ -228,24 +228,6 @@ class Spending:
         sums = [np.bincount(groups, column) for column in self.amounts.T]
         least = math.fsum(np.min(sums, axis=0).tolist()) / self.problem.normaliser
         return least * (1 - EPSILON * (self.problem.n_rows + 8))
-
-
-class Clock:
-    """A time limit that several solves share."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._end = math.inf if limits.time_limit is None else time.monotonic() + limits.time_limit
-
-    @property
-    def is_over(self) -> bool:
-        return time.monotonic() >= self._end
-
-    def left(self) -> Limits:
-        """The limits of the next solve."""
-        if math.isinf(self._end):
-            return self._limits
-        return replace(self._limits, time_limit=max(0.0, self._end - time.monotonic()))
 
 
 def solve_within(spending: Spending, budget: float, limits: Limits | None = None, *, verbose: int = 0) -> Solution:

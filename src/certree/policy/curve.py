@@ -19,12 +19,13 @@ from joblib import effective_n_jobs
 
 from certree.display import align, show_rows
 from certree.features import make_features
+from certree.limits import Limits
 from certree.plot import plot_budget_curve
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spends, rename_costs
 from certree.policy.log import open_log, read_arms, read_rewards
 from certree.problem import TOLERANCE, Problem, check_weights
 from certree.reading import read_text_columns, warn_about
-from certree.solver import Limits, bin_numeric, warn_interrupted
+from certree.solver import bin_numeric, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree
 

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from certree.features import ColumnTest
+from certree.limits import Limits
 from certree.policy.front import (
     EMPTY,
     MOST_PAIRS,
@@ -46,7 +47,7 @@ from certree.policy.front import (
 )
 from certree.problem import Problem
 from certree.solution import true_lower
-from certree.solver import Limits, search
+from certree.solver import search
 
 Array = NDArray[Any]
 

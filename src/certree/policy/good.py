@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from certree.limits import Limits
 from certree.policy.tree import PolicyTree
-from certree.solver import Limits
 from certree.tree_set import TreeSet, find_tree_set
 
 
@@ -25,6 +25,8 @@ def good_policies(
     min_samples_leaf: int = 1,
     min_samples_arm: int = 0,
     thresholds: str | int = "all",
+    start: Any = None,
+    forbidden: Any = None,
     idle: bool = False,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -42,6 +44,8 @@ def good_policies(
         min_samples_leaf=min_samples_leaf,
         min_samples_arm=min_samples_arm,
         thresholds=thresholds,
+        start=start,
+        forbidden=forbidden,
         time_limit=time_limit,
         memory_limit=memory_limit,
         n_jobs=n_jobs,

@@ -9,11 +9,12 @@ from typing import Any
 from joblib import effective_n_jobs
 
 from certree.features import make_features
+from certree.limits import Limits
 from certree.path import PathPoint, RegularizationPath, trace_path
 from certree.policy.log import open_log, read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import read_text_columns, warn_about
-from certree.solver import Limits, bin_numeric
+from certree.solver import bin_numeric
 from certree.table import read_table
 
 

@@ -21,13 +21,14 @@ from sklearn.base import _fit_context
 from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from certree.estimators import TreeEstimator
+from certree.estimators import EDIT_CONSTRAINTS, TreeEstimator
 from certree.features import make_features
+from certree.limits import Limits
 from certree.policy.budget import Spending, read_spends, rename_costs, solve_within
 from certree.policy.log import open_log, read_arms, read_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
-from certree.solver import Limits, bin_numeric, search, warn_interrupted
+from certree.solver import bin_numeric, search, warn_interrupted
 from certree.table import Table
 from certree.tree import Tree, Value
 
@@ -58,6 +59,12 @@ class PolicyTree(TreeEstimator):
         any other action than the control. See Notes.
     thresholds : "all" or int, default="all"
         All thresholds of a numeric column, or at most so many, weighted quantiles.
+    start : None, str, dict or Tree, default=None
+        What the tree must begin with: a root test such as "age <= 31.5"; a mapping of "test", "left" and "right", where
+        either side is another test or mapping, None (open: completed optimally) or "leaf" (stays a leaf); or a Tree,
+        all of whose leaves are open.
+    forbidden : None, column, test or list of them, default=None
+        Columns (names or numbers) and tests that the tree may not ask, the tests as text or as `Tree.test` gives them.
     time_limit : float or None, default=None
         Seconds, all searches of a fit together. When they are over, the best tree so far is kept with a true upper
         bound.
@@ -96,6 +103,8 @@ class PolicyTree(TreeEstimator):
     price_ : float
         With a budget: what one more unit of mean spend would add to the objective, at the margin; 0 where the budget
         does not bind.
+    edit_ : Edit
+        Of a model that `edited` made: the price of the edit.
     certificate_ : Certificate
         What was proved; `certree.certify.check` with `rewards` checks it against a table.
     statistics_ : dict
@@ -125,6 +134,7 @@ class PolicyTree(TreeEstimator):
         "min_samples_arm": [Interval(Integral, 0, None, closed="left")],
         "budget": [Interval(Real, 0, None, closed="both"), None],
         "thresholds": [StrOptions({"all"}), Interval(Integral, 1, None, closed="left")],
+        **EDIT_CONSTRAINTS,
         "time_limit": [Interval(Real, 0, None, closed="left"), None],
         "memory_limit": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": [Integral, None],
@@ -145,6 +155,8 @@ class PolicyTree(TreeEstimator):
         min_samples_arm: int = 0,
         budget: float | None = None,
         thresholds: str | int = "all",
+        start: Any = None,
+        forbidden: Any = None,
         time_limit: float | None = None,
         memory_limit: int | None = None,
         n_jobs: int | None = None,
@@ -158,6 +170,8 @@ class PolicyTree(TreeEstimator):
         self.min_samples_arm = min_samples_arm
         self.budget = budget
         self.thresholds = thresholds
+        self.start = start
+        self.forbidden = forbidden
         self.time_limit = time_limit
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -212,6 +226,11 @@ class PolicyTree(TreeEstimator):
                 "spends and control are about a budget, and there is none: set budget (inf for no limit), or take what "
                 "actions cost off the rewards"
             )
+        if self.budget is not None and self.start is not None:
+            raise ValueError(
+                "start and budget cannot be combined: the search within a budget prunes and relabels trees as a whole, "
+                "and would take the start apart. Leave one of them out; forbidden works with a budget"
+            )
         problem, table, amounts, weights = self._pose(X, rewards, sample_weight, treatment)
         actions = problem.labels
         limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
@@ -240,7 +259,7 @@ class PolicyTree(TreeEstimator):
                 "gap": self.gap_,
             },
         }
-        for name in ("spend_", "price_"):
+        for name in ("spend_", "price_", "edit_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         if self.budget is not None:
             self.spend_: float = self.certificate_["budget"]["spend"]
@@ -272,7 +291,9 @@ class PolicyTree(TreeEstimator):
         amounts, actions = read_rewards(rewards, table.n_rows)
         weights = check_weights(sample_weight, table.n_rows)
         arms = read_arms(treatment, actions, weights, self.min_samples_arm, rewards)
-        features = make_features(table, thresholds=self.thresholds, weights=weights, binner=bin_numeric)
+        features = make_features(
+            table, thresholds=self.thresholds, weights=weights, binner=bin_numeric, forbidden=self.forbidden
+        )
         self.columns_ = features.readings
         warn_about(self.columns_)
         problem = Problem.from_rewards(
@@ -286,6 +307,7 @@ class PolicyTree(TreeEstimator):
             min_samples_leaf=self.min_samples_leaf,
             arms=arms,
             min_samples_arm=self.min_samples_arm,
+            start=self.start,
         )
         return problem, table, amounts, weights
 

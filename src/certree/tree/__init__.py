@@ -8,6 +8,7 @@ The conventions, everywhere: node 0 is the root, a child comes after its parent,
 lone leaf has depth 0.
 """
 
+from certree.tree.asked import Asked, EditError, UnknownCategoryError, find_column, read_test, write_test
 from certree.tree.columns import READABLE, Array, Column, Digits, Kind, Test, Value, format_number, plain_value
 from certree.tree.nodes import DEEPEST, Tree, tree_of
 from certree.tree.plain import FORMAT, LARGEST_INDEX
@@ -18,13 +19,19 @@ __all__ = [
     "LARGEST_INDEX",
     "READABLE",
     "Array",
+    "Asked",
     "Column",
     "Digits",
+    "EditError",
     "Kind",
     "Test",
     "Tree",
+    "UnknownCategoryError",
     "Value",
+    "find_column",
     "format_number",
     "plain_value",
+    "read_test",
     "tree_of",
+    "write_test",
 ]
