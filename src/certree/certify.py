@@ -30,6 +30,9 @@ from certree.table import name_row
 from certree.tree import Column, EditError, Test, Tree, plain_value
 from certree.weights import WEIGHING_STATEMENT, Weighing, WeightLossWarning, state_sample, weigh_by_duplication
 
+# What users are to call; the other functions are for the rooms above.
+__all__ = ["Verdict", "check", "enumerate_optimum"]
+
 Array = NDArray[Any]
 
 
@@ -71,7 +74,17 @@ def measure(tree: Tree, problem: Problem) -> Account:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found."""
+    """What a check found: `holds`, and in sentences what does not hold and what could not be checked.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, certify
+    >>> X, y = [[1.0], [2.0], [3.0]], ["no", "no", "yes"]
+    >>> model = SparseTreeClassifier(1, 0.01).fit(X, y)
+    >>> verdict = certify.check(model.certificate_, model.tree_, X, y)
+    >>> verdict.failures, len(verdict.trusted) > 0
+    ((), True)
+    """
 
     failures: tuple[str, ...]
     """What does not hold, one sentence each; empty where everything does."""
@@ -87,6 +100,7 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
+        """Whether everything that was recomputed is as stated."""
         return not self.failures
 
 
@@ -103,13 +117,48 @@ def check(
     arms: Any = None,
     prove_bound: bool = False,
 ) -> Verdict:
-    """Check a certificate and its tree against a table; the verdict says exactly what does not hold.
+    """Check a certificate and its tree against a table, without the engine.
 
-    Nothing that the certificate states is believed: whatever the table decides is computed anew, and the verdict lists
-    under `trusted` what is left. The table comes with labels `y`, with `costs` or, for a policy, with `rewards` (n × K,
-    in the tree's order of actions). With a budget, `spends` are what the actions spend, as `PolicyTree.fit` took them
-    (by name in a mapping, else in the tree's order); None: what the certificate states. `prove_bound` looks at every
-    tree as well: for tiny tables only; `certree.prove` proves the bound of larger ones by a search of its own.
+    Nothing that the certificate states is believed: whatever the table decides is computed again, and the verdict lists
+    under `trusted` what is left.
+
+    Parameters
+    ----------
+    certificate : Certificate or mapping
+    tree : Tree
+    X, y, sample_weight :
+        The table of the fit, with its labels and weights.
+    costs : n × K numbers, default=None
+        In place of labels: what each label costs.
+    rewards : n × K numbers, default=None
+        In place of labels, for a policy: in the order of the tree's actions.
+    spends : one number per action, mapping by action, or n × K numbers, default=None
+        With a budget: what the actions spend, as `PolicyTree.fit` took it. None: what the certificate states.
+    arms : array of n whole numbers, default=None
+        With `min_samples_arm`: the action that each row got, as an index into the tree's actions.
+    prove_bound : bool, default=False
+        Whether to look at every tree as well, for tiny tables only. `certree verify --prove` proves the bound of larger
+        ones by a search of its own.
+
+    Returns
+    -------
+    Verdict
+
+    Raises
+    ------
+    ValueError
+        If the table cannot be read, or something that the certificate needs is missing beside it. A certificate that
+        does not hold is no error: the verdict says so.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, certify
+    >>> X, y = [[1.0], [2.0], [3.0]], ["no", "no", "yes"]
+    >>> model = SparseTreeClassifier(1, 0.01).fit(X, y)
+    >>> certify.check(model.certificate_, model.tree_, X, y).holds
+    True
+    >>> certify.check(model.certificate_, model.tree_, X, ["no", "yes", "yes"]).holds
+    False
     """
     flaws = find_flaws(certificate)
     if flaws:
@@ -858,7 +907,28 @@ def _count_tests(features: Features, rows: Array) -> int:
 
 
 def enumerate_optimum(problem: Problem) -> Fraction:
-    """The least objective of any tree, exactly."""
+    """The least objective of any tree, exactly, by looking at all of them; for tiny problems.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    fractions.Fraction
+
+    Raises
+    ------
+    MemoryError
+        If the problem is not tiny, after a long time.
+
+    Examples
+    --------
+    >>> from certree import Problem, certify, solve
+    >>> problem = Problem.from_labels([[1], [2], [3]], ["a", "b", "a"], max_depth=1, regularization=0.125)
+    >>> float(certify.enumerate_optimum(problem)) == solve(problem).upper
+    True
+    """
     penalty = Fraction(problem.regularization)
     front = enumerate_front(problem)
     return min(cost / Fraction(problem.normaliser) + penalty * leaves for leaves, cost in front.items())

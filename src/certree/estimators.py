@@ -95,7 +95,17 @@ class TreeEstimator(BaseEstimator):
     n_leaves_: int
 
     def apply(self, X: Any) -> Array:
-        """The leaf (node number of `tree_`) that each row reaches."""
+        """The leaf (node number of `tree_`) that each row reaches.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            The columns of the fit, in the same order.
+
+        Returns
+        -------
+        ndarray of n whole numbers
+        """
         check_is_fitted(self)
         return self.tree_.apply(self._read(X, reset=False))
 
@@ -141,7 +151,18 @@ class TreeEstimator(BaseEstimator):
         return model
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a JSON file, as a whole or not at all; `certree.load` reads it."""
+        """Write the model to a JSON file, as a whole or not at all; `certree.load` reads it.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file of that name is replaced.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written. A file that was there before is then unchanged.
+        """
         check_is_fitted(self)
         replace_file(Path(path), write_document(self).encode("utf-8"))
 
@@ -238,7 +259,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     lower_bound_ : float
         No tree has a lower objective, whatever `method` and `status_`.
     gap_ : float
-        objective_ − lower_bound_; 0 where the tree is proved optimal.
+        `objective_` − `lower_bound_`; 0 where the tree is proved optimal.
     status_ : {"optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted"}
         "guessed" with a `reference`, "approximate" with a `method` other than "direct".
     certificate_ : Certificate
@@ -257,6 +278,24 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     Missing values need no care: each test says which way they go. At prediction, a category that training did not see
     fails every "==" test and goes right, and so does a missing value in a column where training saw none. Rows of
     weight zero count for nothing; a label that only such rows carry stays in `classes_` and is never predicted.
+
+    Raises
+    ------
+    ValueError
+        By `fit`, for a parameter, a label, a weight or a column that cannot be used; the message names it, with the row
+        where there is one.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier
+    >>> X = [[20, 1], [30, 0], [40, 1], [50, 0]]
+    >>> model = SparseTreeClassifier(max_depth=1, regularization=0.1).fit(X, ["no", "no", "yes", "yes"])
+    >>> model.status_, model.n_leaves_, model.loss_
+    ('optimal', 2, 0.0)
+    >>> model.predict([[25, 1], [45, 1]]).tolist()
+    ['no', 'yes']
+    >>> print(model.certificate_.statement)
+    proved optimal among all trees of depth at most 1
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -334,6 +373,16 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         y : array of n labels
         sample_weight : array of n weights, default=None
             Real numbers of any scale, not negative.
+
+        Returns
+        -------
+        SparseTreeClassifier
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, label, weight or column cannot be used; the message names it.
         """
         started = time.perf_counter()
         problem, classes, weights, factors, guarantees = self._pose(X, y, sample_weight)
@@ -361,12 +410,33 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         return self
 
     def predict(self, X: Any) -> Array:
-        """The label of each row."""
+        """The label of each row.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            The columns of the fit, in the same order.
+
+        Returns
+        -------
+        ndarray of n labels
+        """
         leaf = self.apply(X)
         return np.asarray(self.classes_[self.tree_.label[leaf]])
 
     def predict_proba(self, X: Any) -> Array:
-        """For each row the shares of the labels in its leaf, by weight."""
+        """For each row the shares of the labels in its leaf, by weight.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            The columns of the fit, in the same order.
+
+        Returns
+        -------
+        ndarray, rows × labels
+            In the order of `classes_`.
+        """
         check_is_fitted(self)
         return self.tree_.predict_proba(self._read(X, reset=False))
 

@@ -130,6 +130,7 @@ class ThresholdReport:
 
     @property
     def text(self) -> str:
+        """The guess in words."""
         return (
             f"kept {self.n_kept} of {self.n_tests} tests ({self.n_found} found by the boosted model); "
             f"its weighted loss {self.loss_before:.4f} before, {self.loss_after:.4f} after; "
@@ -163,6 +164,20 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
         What `transform` asks, in its order.
     report_ : ThresholdReport
     n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Raises
+    ------
+    ValueError
+        By `fit`, if a setting, label, weight or column cannot be used.
+
+    Examples
+    --------
+    >>> from certree import guess_thresholds
+    >>> guess = guess_thresholds([[1], [2], [3], [4]], [0, 0, 1, 1])
+    >>> guess.get_feature_names_out().tolist()
+    ['x0 <= 2.5']
+    >>> guess.transform([[1], [4]]).tolist()
+    [[True], [False]]
     """
 
     def __init__(
@@ -287,7 +302,17 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
         return kept, loss, n_refits
 
     def transform(self, X: Any) -> Array:
-        """One column a kept test, true where the test holds."""
+        """One column per kept test, true where the test holds.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            The columns of the fit.
+
+        Returns
+        -------
+        ndarray of bool, rows × tests
+        """
         check_is_fitted(self)
         table = read_table(X, estimator=self)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -314,7 +339,37 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
 
 
 def guess_thresholds(X: Any, y: Any, sample_weight: Any = None, **settings: Any) -> ThresholdGuess:
-    """The tests of a table that a boosted model needs, as a fitted transformer; `settings` are its parameters."""
+    """The tests of a table that a boosted model needs, as a fitted transformer.
+
+    The guess takes seconds and pays where a search over all thresholds takes minutes: see Weights and guesses.
+
+    Parameters
+    ----------
+    X, y, sample_weight :
+        As in `SparseTreeClassifier.fit`.
+    **settings :
+        Parameters of `certree.guesses.ThresholdGuess`, such as `n_estimators`, `max_depth` and `random_state`.
+
+    Returns
+    -------
+    ThresholdGuess
+        Fitted. Give it to `SparseTreeClassifier(thresholds=...)`, or use it as a step of a pipeline.
+
+    Raises
+    ------
+    ValueError
+        If a setting, label, weight or column cannot be used.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, guess_thresholds
+    >>> from certree.datasets import make_weighted
+    >>> table = make_weighted(300, 3, depth=1, random_state=0)
+    >>> guess = guess_thresholds(table.data, table.target, table.sample_weight)
+    >>> model = SparseTreeClassifier(1, thresholds=guess).fit(table.data, table.target, table.sample_weight)
+    >>> len(guess.tests_) == model.certificate_["sizes"]["tests"]
+    True
+    """
     return ThresholdGuess(**settings).fit(X, y, sample_weight)
 
 
@@ -360,7 +415,14 @@ def list_tests(features: Features) -> tuple[Test, ...]:
 
 @dataclass(frozen=True)
 class DepthGuess:
-    """A depth and the numbers it comes from."""
+    """A depth and the numbers it comes from; made by `certree.guess_depth`.
+
+    Examples
+    --------
+    >>> from certree import guess_depth
+    >>> guess_depth(40, 4).size
+    200
+    """
 
     depth: int
     n_members: int
@@ -372,6 +434,7 @@ class DepthGuess:
 
     @property
     def text(self) -> str:
+        """The guess in words."""
         return (
             f"T = {self.n_members} members of VC dimension V = {self.member_dimension}, m = T(V + 1) = {self.size}: "
             f"depth ceil(log2(m (3 ln m + 2))) = {self.depth}"
@@ -383,6 +446,29 @@ def guess_depth(n_members: int, member_dimension: int) -> DepthGuess:
 
     A weighted vote of T members of VC dimension V has at most dimension m (3 ln m + 2), m = T (V + 1); a full tree of
     depth d tells 2^d rows apart. `certree.guesses.tree_dimension` gives V for trees.
+
+    Parameters
+    ----------
+    n_members : int
+        T, the number of members of the ensemble.
+    member_dimension : int
+        V, the VC dimension of one member.
+
+    Returns
+    -------
+    DepthGuess
+        The depth, and the numbers behind it.
+
+    Raises
+    ------
+    ValueError
+        If a number is below 1.
+
+    Examples
+    --------
+    >>> from certree import guess_depth
+    >>> guess_depth(n_members=40, member_dimension=4).depth
+    12
     """
     for name, value in (("n_members", n_members), ("member_dimension", member_dimension)):
         if value < 1 or value != int(value):

@@ -9,7 +9,19 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Limits:
-    """What the search may use. None is no limit; a reached limit ends it with the best tree so far and a true bound."""
+    """What the search may use. None is no limit; a reached limit ends it with the best tree so far and a true bound.
+
+    Raises
+    ------
+    ValueError
+        If a limit is negative, or the number of threads is below 1.
+
+    Examples
+    --------
+    >>> from certree import Limits
+    >>> Limits(time_limit=60, n_threads=2)
+    Limits(time_limit=60, memory_limit=None, n_threads=2)
+    """
 
     time_limit: float | None = None
     """Seconds."""

@@ -33,7 +33,15 @@ TABLE_HEADER = ("leaves", "depth", "loss", "optimal for λ", "status")
 
 @dataclass(frozen=True)
 class PathPoint:
-    """One optimal tree and the λ for which it is optimal."""
+    """One optimal tree and the penalties λ for which it is optimal.
+
+    Examples
+    --------
+    >>> from certree import regularization_path
+    >>> point = regularization_path([[1], [2], [3], [4]], ["a", "b", "b", "a"], max_depth=2)[-1]
+    >>> point.leaves, point.loss, point.regularization_low, point.regularization_high
+    (3, 0.0, 0.0, 0.25)
+    """
 
     regularization_low: float
     regularization_high: float
@@ -48,7 +56,20 @@ class PathPoint:
 
 @dataclass(frozen=True, repr=False)
 class RegularizationPath(Sequence[PathPoint]):
-    """The points of the front, from the lone leaf to the tree of λ = 0."""
+    """All optimal trees over every penalty λ, from the single leaf to the tree of λ = 0; a sequence of `PathPoint`.
+
+    Examples
+    --------
+    >>> from certree import regularization_path
+    >>> path = regularization_path([[1], [2], [3], [4]], ["a", "b", "b", "a"], max_depth=2)
+    >>> len(path), path.is_optimal
+    (2, True)
+    >>> print(path)
+    2 trees of 1 to 3 leaves, all proved optimal among all trees of depth at most 2
+      leaves  depth  loss  optimal for λ   status
+           1      0   0.5     above 0.25  optimal
+           3      2     0      0 to 0.25  optimal
+    """
 
     points: tuple[PathPoint, ...]
     is_complete: bool
@@ -73,7 +94,22 @@ class RegularizationPath(Sequence[PathPoint]):
         return self.is_complete and all(point.status == "optimal" for point in self.points)
 
     def at(self, regularization: float) -> PathPoint:
-        """The optimum of one λ; where two trees tie, the smaller one."""
+        """The optimum of one λ; where two trees tie, the smaller one.
+
+        Parameters
+        ----------
+        regularization : float
+            The penalty λ per leaf, at least 0.
+
+        Returns
+        -------
+        PathPoint
+
+        Raises
+        ------
+        ValueError
+            If λ is negative.
+        """
         if not regularization >= 0:
             raise ValueError(f"regularization must be at least 0, not {regularization!r}")
         return next(point for point in self.points if point.regularization_low <= regularization)
@@ -138,12 +174,46 @@ def regularization_path(
     n_threads: int | None = None,
     verbose: int = 0,
 ) -> RegularizationPath:
-    """All optimal trees of a weighted table, over every λ from 0 to infinity.
+    """All optimal trees of a weighted table, over every penalty λ from 0 to infinity.
 
-    A number of `thresholds` is at most so many per column, quantiles by the weights, as in `SparseTreeClassifier`. The
-    limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk, and
-    the path then holds what was found so far. `n_jobs` counts threads as in scikit-learn (None is one, -1 all);
-    `n_threads` gives their number outright and may stand in its place.
+    Only a few trees are optimal for any λ; they lie on the lower convex hull of loss against leaves.
+
+    Parameters
+    ----------
+    X, y, sample_weight :
+        As in `SparseTreeClassifier.fit`.
+    max_depth, max_leaves, min_samples_leaf, min_weight_leaf, categorical_features :
+        As in `SparseTreeClassifier`.
+    thresholds : "all" or int, default="all"
+        All thresholds of a numeric column, or at most so many per column, quantiles by the weights.
+    time_limit, memory_limit : float, int, default=None
+        Seconds and bytes for each search. A point whose search they ended says so in its status.
+    n_jobs : int or None, default=None
+        Threads, as in scikit-learn: None is one, -1 all.
+    n_threads : int or None, default=None
+        The number of threads itself; takes the place of `n_jobs`.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Returns
+    -------
+    RegularizationPath
+        The trees from the single leaf to the best tree without a penalty. Ctrl-C ends the whole walk, and the path then
+        holds what was found so far.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, label, weight or column cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> from certree import regularization_path
+    >>> path = regularization_path([[1], [2], [3], [4]], ["a", "b", "b", "a"], max_depth=2)
+    >>> [(point.leaves, point.loss) for point in path]
+    [(1, 0.5), (3, 0.0)]
+    >>> path.at(0.1).leaves
+    3
     """
     if n_jobs is not None and n_threads is not None:
         raise ValueError("give n_jobs or n_threads, not both")

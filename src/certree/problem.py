@@ -44,7 +44,24 @@ LEAST_TOTAL, LARGEST_TOTAL = 1e-250, 1e250
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
-    """A valid problem; made by `from_labels`, `from_costs` or `from_rewards`. Its arrays are read-only."""
+    """What is to be solved: tests of columns, what each label costs on each row, and the limits that a tree must keep.
+
+    It is made by `from_labels`, `from_costs` or `from_rewards`, and its arrays are read-only.
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range, or if nothing limits the size of a tree.
+
+    Examples
+    --------
+    >>> from certree import Problem, solve
+    >>> problem = Problem.from_costs([[1], [2]], [[0, 5], [3, 0]], labels=["wait", "act"], max_depth=1)
+    >>> problem.n_rows, problem.labels
+    (2, ('wait', 'act'))
+    >>> solve(problem).loss
+    0.0
+    """
 
     features: Features
     labels: tuple[Value, ...]
@@ -105,6 +122,26 @@ class Problem:
         """Weighted classification: the cost of a wrong label is the row's weight, Z is the sum of the weights.
 
         `X` is a table or its Features. With `labels`, `y` holds indices into it. `settings` are λ and the constraints.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+        y : array of n labels
+        weights : array of n weights, default=None
+        labels : sequence, default=None
+            The labels in the order that breaks ties. None: those that occur, sorted.
+        **settings :
+            `regularization`, `max_depth`, `max_leaves`, `min_samples_leaf`, `min_weight_leaf` and `thresholds` as in
+            `SparseTreeClassifier`; `arms` and `min_samples_arm` as in `PolicyTree`.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ValueError
+            If a value or setting cannot be used; the message names it.
         """
         features = _read_features(X)
         codes: Array = _read_vector("y", y, features.n_rows)
@@ -135,7 +172,28 @@ class Problem:
     def from_costs(
         cls, X: Any, costs: Any, weights: Any = None, *, labels: Sequence[Any] | None = None, **settings: Any
     ) -> Problem:
-        """Cost-sensitive labels: `costs` (rows × labels, not negative) as given, times the weights; Z their sum."""
+        """Cost-sensitive labels: `costs` (rows × labels, not negative) as given, times the weights; Z their sum.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+        costs : n × K numbers, not negative
+        weights : array of n weights, default=None
+        labels : sequence, default=None
+            What the columns of `costs` stand for.
+        **settings :
+            `regularization`, `max_depth`, `max_leaves`, `min_samples_leaf`, `min_weight_leaf` and `thresholds` as in
+            `SparseTreeClassifier`; `arms` and `min_samples_arm` as in `PolicyTree`.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ValueError
+            If a value or setting cannot be used; the message names it.
+        """
         features = _read_features(X)
         costs = _read_matrix("costs", costs, features.n_rows)
         if (costs < 0).any():
@@ -178,7 +236,28 @@ class Problem:
         cls, X: Any, rewards: Any, weights: Any = None, *, labels: Sequence[Any] | None = None, **settings: Any
     ) -> Problem:
         """A policy: a label's cost is what its reward falls short of the row's best, so that the least cost is the
-        greatest mean reward."""
+        greatest mean reward.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+        rewards : n × K numbers
+        weights : array of n weights, default=None
+        labels : sequence, default=None
+            What the columns of `rewards` stand for.
+        **settings :
+            `regularization`, `max_depth`, `max_leaves`, `min_samples_leaf`, `min_weight_leaf` and `thresholds` as in
+            `SparseTreeClassifier`; `arms` and `min_samples_arm` as in `PolicyTree`.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        ValueError
+            If a value or setting cannot be used; the message names it.
+        """
         features = _read_features(X)
         rewards = _read_matrix("rewards", rewards, features.n_rows)
         weights = check_weights(weights, features.n_rows)
@@ -198,6 +277,7 @@ class Problem:
 
     @property
     def n_rows(self) -> int:
+        """Rows of positive weight."""
         return self.features.n_rows
 
     @cached_property

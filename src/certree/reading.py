@@ -38,12 +38,28 @@ _NUMBER_LIKE = re.compile(
 
 
 class ReadingWarning(UserWarning):
-    """A column may have been read as something that was not meant."""
+    """A column may have been read as something that was not meant, such as numbers that one bad cell turned into text.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from certree import ReadingWarning
+    >>> warnings.simplefilter("error", ReadingWarning)  # refuse such tables
+    >>> warnings.simplefilter("default", ReadingWarning)
+    """
 
 
 @dataclass(frozen=True)
 class ColumnReading:
-    """What one column was read as."""
+    """What one column was read as; `print` shows it in words.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> print(model.columns_[0])
+    x0: numeric, 2 values
+    """
 
     name: str
     kind: Kind
@@ -72,6 +88,7 @@ class ColumnReading:
         return f"{self.name}: {self.text}" + (f"; {self.remark}" if self.remark else "")
 
     def to_dict(self) -> dict[str, Any]:
+        """The same as plain data, ready for JSON."""
         return asdict(self) | {"order": list(self.order)}
 
 

@@ -24,7 +24,15 @@ class CertificateError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What `solve` found. lower <= the least objective of any tree <= upper, up to `rounding`."""
+    """What `solve` found: lower <= the least objective of any tree <= upper, up to `rounding`.
+
+    Examples
+    --------
+    >>> from certree import Problem, solve
+    >>> solution = solve(Problem.from_labels([[1], [2], [3]], ["a", "a", "b"], max_depth=1, regularization=0.1))
+    >>> solution.upper, solution.gap, solution.is_optimal
+    (0.2, 0.0, True)
+    """
 
     tree: Tree
     loss: float
@@ -42,10 +50,12 @@ class Solution:
 
     @property
     def gap(self) -> float:
+        """How much lower the objective of another tree could be at most."""
         return self.upper - self.lower
 
     @property
     def is_optimal(self) -> bool:
+        """Whether the tree is proved to be the best one."""
         return self.status == "optimal"
 
 

@@ -63,8 +63,36 @@ def solve(
 ) -> Solution:
     """The certified best tree of a problem, or the best one that the limits allow.
 
-    `reference_costs` (one per row: what a reference model's prediction costs there) turns lower-bound guesses on.
-    `switched_off` names entries of SWITCHES; it exists for tests.
+    Parameters
+    ----------
+    problem : Problem
+    limits : Limits or None, default=None
+        None is one thread and no limit.
+    verbose : int, default=0
+        1 shows a progress bar.
+    reference_costs : array of n numbers, default=None
+        What the prediction of a reference model costs on each row. Given, it turns lower-bound guesses on.
+    switched_off : names of entries of SWITCHES, default=()
+        Shortcuts of the engine to do without; it exists for tests.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    ValueError
+        If the reference costs do not fit the problem.
+    certree.solution.CertificateError
+        If the engine and the raw rows disagree. That would be a bug in certree.
+
+    Examples
+    --------
+    >>> from certree import Problem, solve
+    >>> problem = Problem.from_labels([[1], [2], [3]], ["a", "a", "b"], max_depth=1, regularization=0.1)
+    >>> solution = solve(problem)
+    >>> solution.status, solution.loss, solution.tree.n_leaves
+    ('optimal', 0.0, 2)
     """
     solution = search(problem, limits, verbose=verbose, reference_costs=reference_costs, switched_off=switched_off)
     if solution.status == "interrupted":

@@ -52,7 +52,14 @@ MOST_LISTED = 50_000_000
 
 
 class TreeCount(int):
-    """How many trees there are: an int where the number is exact, else the least that there can be."""
+    """How many trees there are: an int where the number is exact, else the least that there can be.
+
+    Examples
+    --------
+    >>> from certree.tree_set import TreeCount
+    >>> print(TreeCount(3, 3), "and", TreeCount(10, 20))
+    3 and between 10 and 20
+    """
 
     most: int
     """No set has more; equal to the number itself where that is exact."""
@@ -64,6 +71,7 @@ class TreeCount(int):
 
     @property
     def is_exact(self) -> bool:
+        """Whether the number is known exactly."""
         return int(self) == self.most
 
     def __str__(self) -> str:
@@ -78,7 +86,17 @@ class TreeCount(int):
 
 @dataclass(frozen=True, eq=False)
 class GoodTree:
-    """A tree of the set. The tree itself is made when it is asked for."""
+    """A tree of a set. `tree` is an ordinary `certree.Tree`, made when it is asked for.
+
+    Examples
+    --------
+    >>> from certree import good_trees
+    >>> X, y = [[1, 0], [2, 1], [3, 0], [4, 1]], ["a", "a", "b", "b"]
+    >>> trees = good_trees(X, y, tolerance=0.3, max_depth=1, regularization=0.1)
+    >>> tree = trees[0]
+    >>> tree.n_leaves, tree.predict([[1, 0]]).tolist()
+    (2, ['a'])
+    """
 
     objective: float
     """As the estimators have it: loss + λ · leaves, or for a policy mean reward − λ · leaves."""
@@ -89,6 +107,7 @@ class GoodTree:
 
     @cached_property
     def tree(self) -> Tree:
+        """The tree itself."""
         return self._owner._make_tree(self._axis, self._code)
 
     @property
@@ -98,12 +117,22 @@ class GoodTree:
         return [tree.test(node).text for node in tree.walk() if tree.column[node] >= 0]
 
     def predict(self, X: Any) -> Array:
+        """The label of each row."""
         return self.tree.predict(X)
 
 
 @dataclass(frozen=True)
 class ColumnFact:
-    """What the good trees say of a column. A tree needs a column if it cannot be written without it."""
+    """What the good trees say about a column. A tree needs a column if it cannot be written without it.
+
+    Examples
+    --------
+    >>> from certree import good_trees
+    >>> X, y = [[1, 0], [2, 1], [3, 0], [4, 1]], ["a", "a", "b", "b"]
+    >>> trees = good_trees(X, y, tolerance=0.3, max_depth=1, regularization=0.1)
+    >>> [(fact.column, fact.share, fact.is_needed) for fact in trees.columns()]
+    [('x0', 1.0, True), ('x1', 0.0, False)]
+    """
 
     column: str
     share: float
@@ -124,7 +153,16 @@ class ColumnFact:
 
 @dataclass(frozen=True)
 class RootFact:
-    """A root test of good trees."""
+    """A root test of good trees, with how many of them begin with it and the objective of the best one.
+
+    Examples
+    --------
+    >>> from certree import good_trees
+    >>> X, y = [[1, 0], [2, 1], [3, 0], [4, 1]], ["a", "a", "b", "b"]
+    >>> trees = good_trees(X, y, tolerance=0.3, max_depth=1, regularization=0.1)
+    >>> [(fact.test, int(fact.count)) for fact in trees.roots()]
+    [('x0 <= 2.5', 1), ('x0 <= 1.5', 1), ('x0 <= 3.5', 1)]
+    """
 
     test: str
     objective: float
@@ -134,7 +172,16 @@ class RootFact:
 
 @dataclass(frozen=True)
 class CutFact:
-    """A test that good trees have, wherever it stands."""
+    """A test that good trees have at any node, with the objective of the best good tree that has it.
+
+    Examples
+    --------
+    >>> from certree import good_trees
+    >>> X, y = [[1, 0], [2, 1], [3, 0], [4, 1]], ["a", "a", "b", "b"]
+    >>> trees = good_trees(X, y, tolerance=0.3, max_depth=1, regularization=0.1)
+    >>> [fact.threshold for fact in trees.cuts()]
+    [1.5, 2.5, 3.5]
+    """
 
     column: str
     test: str
@@ -146,7 +193,16 @@ class CutFact:
 
 @dataclass(frozen=True, eq=False)
 class RowFacts:
-    """What the good trees say of each fitted row; rows of weight zero take no part."""
+    """What the good trees say about each fitted row; rows of weight zero take no part.
+
+    Examples
+    --------
+    >>> from certree import good_trees
+    >>> X, y = [[1, 0], [2, 1], [3, 0], [4, 1]], ["a", "a", "b", "b"]
+    >>> trees = good_trees(X, y, tolerance=0.3, max_depth=1, regularization=0.1)
+    >>> trees.rows().is_agreed.tolist()
+    [True, False, False, True]
+    """
 
     index: Array
     """The row's number in the table that was given."""
@@ -177,6 +233,21 @@ class TreeSet:
     Tests that part the rows reaching a node in the same way are one test, each leaf has its best label, and a split
     into two leaves of one label makes no tree (unless `idle` was asked for). Iterate, index or slice it; nothing is
     written down that was not asked for.
+
+    Raises
+    ------
+    ValueError
+        If a fact about every good tree is asked of a set that is not complete.
+
+    Examples
+    --------
+    >>> from certree import good_trees
+    >>> X, y = [[1, 0], [2, 1], [3, 0], [4, 1]], ["a", "a", "b", "b"]
+    >>> trees = good_trees(X, y, tolerance=0.3, max_depth=1, regularization=0.1)
+    >>> [(tree.tests, round(tree.objective, 3)) for tree in trees]
+    [(['x0 <= 2.5'], 0.2), (['x0 <= 1.5'], 0.45), (['x0 <= 3.5'], 0.45)]
+    >>> trees.restrict(root="x1").count
+    0
     """
 
     def __init__(
@@ -245,6 +316,7 @@ class TreeSet:
 
     @property
     def count_bounds(self) -> tuple[int, int]:
+        """The least and the greatest number of trees that the set can have; equal where the count is exact."""
         return int(self.count), self.count.most
 
     def count_written(self) -> TreeCount:
@@ -253,6 +325,7 @@ class TreeSet:
 
     @property
     def best(self) -> GoodTree:
+        """The best tree of the set."""
         return self[0]
 
     @property
@@ -328,7 +401,17 @@ class TreeSet:
         return self._listed[place]
 
     def sample(self, n: int = 1, random_state: Any = None) -> list[GoodTree]:
-        """Trees drawn from the whole set, each with the same chance, with replacement."""
+        """Trees drawn from the whole set, each with the same chance, with replacement.
+
+        Parameters
+        ----------
+        n : int, default=1
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        list of GoodTree
+        """
         if not self:
             raise ValueError("the set is empty")
         seed = int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
@@ -544,8 +627,25 @@ class TreeSet:
     ) -> TreeSet:
         """The good trees that can be written without some columns, or have a root test, or a number of leaves.
 
-        `without` is a column or several, `root` a test as `roots` writes it or a column, `leaves` a number or the least
-        and the most, `tolerance` a smaller one.
+        Parameters
+        ----------
+        without : column or several columns, default=None
+        root : str, default=None
+            A test as `roots` writes it, or a column.
+        leaves : int or pair of int, default=None
+            A number of leaves, or the least and the greatest.
+        tolerance : float, default=None
+            A smaller one than that of the set.
+
+        Returns
+        -------
+        TreeSet
+            All questions can be asked of it again.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or the tolerance is larger than that of the set.
         """
         chosen = self
         if tolerance is not None:
@@ -744,11 +844,48 @@ def good_trees(
 ) -> TreeSet:
     """Every tree whose objective is at most `tolerance` above that of the best one.
 
-    The parameters are those of `SparseTreeClassifier`; with a `start`, or `forbidden` tests, the set has the trees that
-    begin so and do not ask these, and the best one is the best of them. `idle=True` also has the trees with a split
-    into two leaves of one label, which some packages count (see `TreeSet.count_written`). A limit that ends the search
-    leaves a set with `is_complete` False: its trees are good trees, and `complete_below` says up to where none is
-    missing.
+    Parameters
+    ----------
+    X, y, sample_weight :
+        As in `SparseTreeClassifier.fit`.
+    tolerance : float, default=0.01
+        How much worse a good tree may be, in units of the objective.
+    max_depth, regularization, max_leaves, min_samples_leaf, min_weight_leaf, thresholds :
+        As in `SparseTreeClassifier`.
+    class_weight, categorical_features :
+        As in `SparseTreeClassifier`.
+    idle : bool, default=False
+        Whether trees with a split into two leaves of the same label count, as some packages count them (see
+        `TreeSet.count_written`).
+    time_limit, memory_limit : float, int, default=None
+        Seconds and bytes. A limit that ends the search leaves a set with `is_complete` False: its trees are good trees,
+        and `complete_below` says up to which objective none is missing.
+    n_jobs : int or None, default=None
+        Threads. None is one, -1 all.
+    random_state : int, RandomState instance or None, default=None
+        For guessed thresholds only.
+    start, forbidden :
+        As in `SparseTreeClassifier`: the set has the trees that begin so and do not ask these, and the best one is the
+        best of them.
+
+    Returns
+    -------
+    TreeSet
+
+    Raises
+    ------
+    ValueError
+        If a parameter, label, weight or column cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> from certree import good_trees
+    >>> X, y = [[1, 0], [2, 1], [3, 0], [4, 1]], ["a", "a", "b", "b"]
+    >>> trees = good_trees(X, y, tolerance=0.3, max_depth=1, regularization=0.1)
+    >>> trees.count, trees.is_complete
+    (3, True)
+    >>> print(trees.best.tests[0], round(trees.best.objective, 3))
+    x0 <= 2.5 0.2
     """
     model = SparseTreeClassifier(
         max_depth,

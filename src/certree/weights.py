@@ -32,6 +32,17 @@ from certree.tree import Value, format_number, plain_value
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# What users are to call; the other functions are for the rooms above.
+__all__ = [
+    "BalancingWeights",
+    "WeightLossWarning",
+    "balance",
+    "duplicate",
+    "duplicate_rows",
+    "sample",
+    "total_variation",
+]
+
 Array = NDArray[Any]
 Normaliser = Literal["max", "sum"]
 LEVEL = 0.95
@@ -41,7 +52,18 @@ MOST_COPIES = 2.0**53
 
 
 class WeightLossWarning(UserWarning):
-    """Rows of positive weight got a count of zero: they no longer take part."""
+    """Rows of positive weight got a count of zero: they no longer take part.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from certree import weights
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     counts = weights.duplicate([0.001, 1.0], factor=10)
+    >>> caught[0].category.__name__
+    'WeightLossWarning'
+    """
 
 
 # Weights as counts --------------------------------------------------------------------------------------------------
@@ -60,13 +82,36 @@ def scale(weight: Any, factor: float = 100, normalise: Normaliser = "max") -> Ar
 
 
 def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -> Array:
-    """Integer weights for data duplication: how often each row is repeated.
+    """Whole-number weights for data duplication: how often each row is repeated.
 
-    "max" gives the heaviest row `factor` copies. "sum" is the paper's Algorithm 1 as printed: it shares about `factor`
-    copies among all rows, so that a larger table loses nearly all of its rows. Rows of positive weight that are rounded
-    to no copy at all are named in a warning; where no row is left it is an error.
+    Parameters
+    ----------
+    weight : array of n weights
+    factor : float, default=100
+        The number of copies of the heaviest row.
+    normalise : {"max", "sum"}, default="max"
+        "max" gives the heaviest row `factor` copies. "sum" is the paper's Algorithm 1 as printed: it shares about
+        `factor` copies among all rows, so that a large table loses nearly all of its rows.
 
-    Returns int64 counts, one per row.
+    Returns
+    -------
+    ndarray of n int64 counts
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or if no row would be left.
+
+    Warns
+    -----
+    WeightLossWarning
+        If rows of positive weight are rounded to no copy at all.
+
+    Examples
+    --------
+    >>> from certree import weights
+    >>> weights.duplicate([0.5, 1.0, 2.0], factor=4).tolist()
+    [1, 2, 4]
     """
     scaled = scale(weight, factor, normalise)
     if scaled.sum() > MOST_COPIES:
@@ -94,9 +139,31 @@ def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -
 
 
 def sample(weight: Any, ratio: float = 1.0, random_state: Any = None) -> Array:
-    """S = round(ratio · n) draws with replacement, each row with probability w / Σw; n counts rows of positive weight.
+    """Counts from S = round(ratio · n) draws with replacement, each row with probability w / Σw.
 
-    Returns int64 counts, one per row: how often it was drawn.
+    Parameters
+    ----------
+    weight : array of n weights
+        n counts the rows of positive weight.
+    ratio : float, default=1.0
+        Draws per row.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    ndarray of n int64 counts
+        How often each row was drawn.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or if there would be no draw.
+
+    Examples
+    --------
+    >>> from certree import weights
+    >>> int(weights.sample([1.0, 3.0], ratio=5, random_state=0).sum())
+    10
     """
     weights = _read_weight(weight)
     draws = count_draws(int(np.count_nonzero(weights)), ratio)
@@ -121,6 +188,29 @@ def duplicate_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
     """Table and labels with each row repeated as often as its count says, for solvers that know no weights.
 
     `X` and `y` keep their kind: arrays, frames of pandas and polars, series.
+
+    Parameters
+    ----------
+    X : array or frame, rows × columns
+    y : array or series of n labels
+    counts : array of n whole numbers
+
+    Returns
+    -------
+    tuple of table and labels
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or a count is negative or not whole.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from certree import weights
+    >>> X, y = weights.duplicate_rows(np.array([[1], [2]]), np.array(["a", "b"]), [1, 2])
+    >>> y.tolist()
+    ['a', 'b', 'b']
     """
     given = np.asarray(counts)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -187,7 +277,30 @@ def rounding_error(scaled: Any, counts: Any) -> RoundingError:
 
 
 def total_variation(weight: Any, counts: Any) -> float:
-    """TV = ½ Σ|p − q|. For every tree |R(t) − R̃(t)| <= TV, so that R(t̃) <= R(t*) + 2 TV."""
+    """The total variation TV = ½ Σ abs(p − q) between weights and counts, each divided by its sum.
+
+    The objective of every tree changes by at most TV, so the best tree of the counts is within 2 TV of the best one.
+
+    Parameters
+    ----------
+    weight : array of n weights
+    counts : array of n counts
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or if one of them has no positive entry.
+
+    Examples
+    --------
+    >>> from certree import weights
+    >>> weights.total_variation([1.0, 3.0], [1, 1])
+    0.25
+    """
     weights, counts = _read_pair(weight, counts)
     return 0.5 * math.fsum(np.abs(weights / weights.sum() - counts / counts.sum()).tolist())
 
@@ -394,7 +507,17 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BalancingWeights:
-    """Weights that balance groups, with their diagnostics. numpy reads it as the array of weights."""
+    """Weights that balance groups, with their diagnostics. numpy reads it as the array of weights.
+
+    Examples
+    --------
+    >>> from certree import weights
+    >>> balanced = weights.balance(["a", "a", "a", "b"])
+    >>> balanced.ratio
+    3.0
+    >>> {group: float(share) for group, share in balanced.shares_after.items()}
+    {'a': 0.5, 'b': 0.5}
+    """
 
     weights: Array
     """float64, one per row."""
@@ -501,6 +624,22 @@ def balance(
     stabilised : bool, default=False
         P(S = s) / P(S = s | X): smaller weights, but the groups keep their shares instead of being balanced.
     bins, folds, random_state : int, int, int or RandomState instance
+
+    Returns
+    -------
+    BalancingWeights
+
+    Raises
+    ------
+    ValueError
+        If there is only one group, if a group has too few rows for the folds, or if a propensity is 0 without `clip`.
+
+    Examples
+    --------
+    >>> from certree import weights
+    >>> balanced = weights.balance(["a", "a", "a", "b"])
+    >>> [round(float(weight), 3) for weight in balanced.weights]
+    [1.333, 1.333, 1.333, 4.0]
     """
     if method not in ("marginal", "propensity"):
         raise ValueError(f'method must be "marginal" or "propensity", not {method!r}')

@@ -77,6 +77,20 @@ class Certificate(Frozen):
         Of a classifier: what `method` and every guess give up, in words and numbers.
     format, version, certree : str, int, str
         The file format with its version, and the release of certree that made the certificate.
+
+    Raises
+    ------
+    TypeError
+        If an entry is to be changed. `to_dict` gives a copy that may be.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier
+    >>> certificate = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"]).certificate_
+    >>> certificate.status, certificate["gap"]
+    ('optimal', 0.0)
+    >>> certificate.scope
+    'all trees of depth at most 1'
     """
 
     format: str

@@ -24,6 +24,18 @@ def load_lalonde(*, as_frame: bool = False) -> Bunch:
     Bunch
         `data` (722 × 7), `target` (earnings in 1978, dollars), `treatment` (1 where drawn into the programme),
         `feature_names`, `DESCR` (the data card), and with `as_frame` also `frame` (all nine columns).
+
+    Raises
+    ------
+    ImportError
+        If `as_frame` is True and pandas is not installed.
+
+    Examples
+    --------
+    >>> from certree.datasets import load_lalonde
+    >>> data = load_lalonde()
+    >>> data.data.shape, int(data.treatment.sum())
+    ((722, 7), 297)
     """
     folder = files("certree.datasets")
     with as_file(folder / "lalonde.csv") as path:

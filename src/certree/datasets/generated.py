@@ -44,6 +44,18 @@ def make_weighted(
     -------
     Bunch
         `data`, `target`, `sample_weight`, `feature_names` and `planted`, the labels of the planted tree before noise.
+
+    Raises
+    ------
+    ValueError
+        If a size or a probability is out of range.
+
+    Examples
+    --------
+    >>> from certree.datasets import make_weighted
+    >>> table = make_weighted(100, 3, random_state=0)
+    >>> table.data.shape, table.sample_weight.shape
+    ((100, 3), (100,))
     """
     _check_least(n_rows=(n_rows, 1), n_columns=(n_columns, 1), n_labels=(n_labels, 2), depth=(depth, 0))
     if not 0 <= noise <= 1:
@@ -101,6 +113,18 @@ def make_policy(
     Bunch
         `data`, `treatment` (0 to n_actions − 1), `outcome` and `feature_names`; and the truth: `expected` (n × K
         outcomes without noise), `propensity` (n × K) and `planted`, the best action of each row.
+
+    Raises
+    ------
+    ValueError
+        If a size is out of range.
+
+    Examples
+    --------
+    >>> from certree.datasets import make_policy
+    >>> log = make_policy(100, 3, n_actions=3, random_state=0)
+    >>> log.data.shape, log.expected.shape
+    ((100, 3), (100, 3))
     """
     _check_least(n_rows=(n_rows, 1), n_columns=(n_columns, 1), n_actions=(n_actions, 2), depth=(depth, 0))
     _check_least(effect=(effect, 0), noise=(noise, 0))

@@ -79,6 +79,22 @@ def fetch(name: str, data_dir: str | os.PathLike[str] | None = None, *, as_frame
     Bunch
         `data`, `target`, `feature_names`, `DESCR`; for an experiment also `treatment`; with `as_frame` also `frame`,
         all columns of the file.
+
+    Raises
+    ------
+    ValueError
+        If there is no table of that name, no directory is named, or the file is not the expected one.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from certree.datasets import fetch
+    >>> fetch("compas")  # doctest: +SKIP
+    >>> fetch("nonsense")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: ...
     """
     source = SOURCES.get(name)
     if source is None:

@@ -33,6 +33,25 @@ def export_json(model: Any, path: str | Path | None = None, *, indent: int | Non
         Also write the text to this file, as a whole or not at all. A file of that name is replaced.
     indent : int or None, default=1
         Spaces per level; None writes one line.
+
+    Returns
+    -------
+    str
+        The JSON text, also where it was written to a file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; a file that was there before is then unchanged.
+    TypeError
+        If the model is neither a fitted estimator nor a tree.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, export_json, load
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> load(export_json(model)).predict([[2.0]]).tolist()
+    ['yes']
     """
     if isinstance(model, Tree):
         text = json.dumps(model.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
@@ -55,6 +74,24 @@ def load(source: str | Path) -> Any:
     Parameters
     ----------
     source : path of a JSON file, or the JSON text itself
+
+    Returns
+    -------
+    SparseTreeClassifier, PolicyTree or Tree
+
+    Raises
+    ------
+    ValueError
+        If the text is not a model of certree, or not a valid one; the message says what is wrong.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, export_json, load
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> load(export_json(model)).status_
+    'optimal'
     """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
     text = source if is_text else Path(source).read_text(encoding="utf-8")

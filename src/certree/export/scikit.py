@@ -24,6 +24,27 @@ def to_sklearn(model: Any) -> DecisionTreeClassifier:
     fit. A number that training did not see among the categories is then sorted by its size, where the tree itself sends
     it with all the others. Where the rows carry no labels (costs, rewards) the probabilities are 1 for the leaf's
     label.
+
+    Parameters
+    ----------
+    model : fitted estimator, Solution or Tree
+
+    Returns
+    -------
+    DecisionTreeClassifier
+        Fitted.
+
+    Raises
+    ------
+    ValueError
+        If a test for one category cannot be asked by "<="; the message names the column.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, to_sklearn
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> to_sklearn(model).predict([[2.0]]).tolist()
+    ['yes']
     """
     tree = tree_of(model)
     order = list(tree.walk())

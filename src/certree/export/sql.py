@@ -40,6 +40,17 @@ def export_sql(
       THEN 'no'
       ELSE 'yes'
     END AS "prediction"
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a name does not exist, or if the number of names is wrong.
+    TypeError
+        If the model is neither a fitted estimator nor a tree.
     """
     tree = named_tree(model, feature_names, class_names)
     # A child comes after its parent, so from the last node to the first both sides of a test are written already.

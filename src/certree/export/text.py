@@ -53,6 +53,25 @@ def export_text(
         Other names for the columns: all of them in order, or those that change, by their own name.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a name does not exist, or if the number of names is wrong.
+    TypeError
+        If the model is neither a fitted estimator nor a tree.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, export_text
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> print(export_text(model, feature_names=["age"]))
+    ├── age <= 1.5: no  100% of 1 row
+    └── age > 1.5: yes  100% of 1 row
     """
     return describe_tree(named_tree(model, feature_names, class_names), digits=digits, show_support=show_support)
 
@@ -63,7 +82,37 @@ def export_text(
 def export_dot(
     model: Any, *, digits: Digits = READABLE, feature_names: Names = None, class_names: Labels = None
 ) -> str:
-    """The tree in Graphviz's language; `dot -Tsvg` draws it. Parameters as in `export_text`."""
+    """The tree in the language of Graphviz; `dot -Tsvg` draws it.
+
+    Parameters
+    ----------
+    model : fitted estimator, Solution or Tree
+    digits : int, "readable" or None, default="readable"
+        Significant digits of thresholds. "readable" rounds numbers that are too long to read; None writes all of them
+        exactly.
+    feature_names : list of names or mapping, default=None
+        Other names for the columns: all of them in order, or those that change, by their own name.
+    class_names : list of labels or mapping, default=None
+        Other names for the labels or actions, likewise.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a name does not exist, or if the number of names is wrong.
+    TypeError
+        If the model is neither a fitted estimator nor a tree.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, export_dot
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> print(export_dot(model).splitlines()[0])
+    digraph tree {
+    """
     tree = named_tree(model, feature_names, class_names)
     lines = [
         "digraph tree {",
@@ -100,7 +149,37 @@ _RELATIONS = {" <= ": r" $\leq$ ", " > ": " $>$ ", " == ": " = ", " != ": r" $\n
 def export_latex(
     model: Any, *, digits: Digits = READABLE, feature_names: Names = None, class_names: Labels = None
 ) -> str:
-    r"""The tree for a paper: a `forest` environment (\usepackage{forest,textcomp}). Parameters as in `export_text`."""
+    r"""The tree for a paper, as a `forest` environment; the preamble needs the packages forest and textcomp.
+
+    Parameters
+    ----------
+    model : fitted estimator, Solution or Tree
+    digits : int, "readable" or None, default="readable"
+        Significant digits of thresholds. "readable" rounds numbers that are too long to read; None writes all of them
+        exactly.
+    feature_names : list of names or mapping, default=None
+        Other names for the columns: all of them in order, or those that change, by their own name.
+    class_names : list of labels or mapping, default=None
+        Other names for the labels or actions, likewise.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        If a name does not exist, or if the number of names is wrong.
+    TypeError
+        If the model is neither a fitted estimator nor a tree.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, export_latex
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> print(export_latex(model, feature_names=["age"]).splitlines()[-1])
+    \end{forest}
+    """
     tree = named_tree(model, feature_names, class_names)
     parts: list[str] = []
     # What is still to be written, the next one last: a node and its edge, or a bracket that closes.

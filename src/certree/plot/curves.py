@@ -27,6 +27,18 @@ def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, s
     -------
     Axes
         Where leaves have a penalty, the height is the objective: value − λ · leaves.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (`pip install "certree[plot]"`).
+
+    Examples
+    --------
+    >>> from certree import plot_budget_curve, policy
+    >>> curve = policy.budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)
+    >>> plot_budget_curve(curve).get_xlabel()
+    'mean spend'
     """
     ax = _make_axes("plot_budget_curve", ax)
     has_penalty = any(point.objective != point.value for point in curve)
@@ -52,6 +64,23 @@ def plot_path(path: Any, *, ax: Axes | None = None) -> Axes:
         that a policy falls short of the best action of every row.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a figure.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed (`pip install "certree[plot]"`).
+
+    Examples
+    --------
+    >>> from certree import plot_path, regularization_path
+    >>> path = regularization_path([[1], [2], [3], [4]], ["a", "b", "b", "a"], max_depth=2)
+    >>> ax = plot_path(path)
+    >>> ax.get_xlabel()
+    'leaves'
     """
     ax = _make_axes("plot_path", ax)
     from matplotlib.ticker import MaxNLocator

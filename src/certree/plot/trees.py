@@ -65,6 +65,22 @@ def plot_tree(
         Left (or above, where the tree grows to the right) is where the test holds. The percentage and the bar in a leaf
         are shares of its weight: for which its label is right, and of every label. The wider a branch, the more weight
         takes it.
+
+    Raises
+    ------
+    ValueError
+        If a name does not exist, or if the number of names is wrong.
+    TypeError
+        If the model is neither a fitted estimator nor a tree.
+    ImportError
+        If matplotlib is not installed (`pip install "certree[plot]"`).
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, plot_tree
+    >>> model = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"])
+    >>> ax = plot_tree(model, feature_names=["age"])
+    >>> ax.figure.savefig("tree.png")  # doctest: +SKIP
     """
     plt = import_pyplot("plot_tree")
     if direction not in ("auto", "down", "right"):

@@ -34,10 +34,18 @@ TABLE_HEADER = ("mean spend", "value", "leaves", "status")
 
 @dataclass(frozen=True)
 class BudgetPoint:
-    """A tree that is best at some price of spending."""
+    """A tree that is best at some price of spending.
+
+    Examples
+    --------
+    >>> from certree.policy import budget_curve
+    >>> point = budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)[-1]
+    >>> point.leaves, point.status
+    (2, 'optimal')
+    """
 
     spend: float
-    """Mean spend a row."""
+    """Mean spend per row."""
     value: float
     """Mean reward."""
     objective: float
@@ -53,7 +61,17 @@ class BudgetPoint:
 
 @dataclass(frozen=True, repr=False)
 class BudgetCurve(Sequence[BudgetPoint]):
-    """The corners of the curve, from the least spend to that of the best tree without a budget."""
+    """The corners of the curve of value against spend, from the least spend to that of the best tree without a budget.
+
+    A sequence of `BudgetPoint`; made by `certree.policy.budget_curve`.
+
+    Examples
+    --------
+    >>> from certree.policy import budget_curve
+    >>> curve = budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)
+    >>> round(curve.at(0.7).value, 3), curve.is_complete
+    (1.0, True)
+    """
 
     points: tuple[BudgetPoint, ...]
     is_complete: bool
@@ -148,11 +166,43 @@ def budget_curve(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> BudgetCurve:
-    """Every policy tree that is best at some price of spending. Parameters: `PolicyTree` and its `fit`. Deprecated:
-    `costs`, the former name of `spends`.
+    """Every policy tree that is best at some price of spending: what each budget buys.
 
-    The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
-    and the curve then holds the corners found so far.
+    Parameters
+    ----------
+    X : array or frame, rows × columns, or Log
+    rewards : n × K array or frame, or Scores
+        What each action would bring each row.
+    sample_weight : array of n weights, default=None
+    treatment : array of n actions, default=None
+        The arm of each row, for `min_samples_arm`. Scores know it.
+    spends, control :
+        As in `PolicyTree.fit`.
+    costs :
+        Deprecated: the former name of `spends`.
+    max_depth, regularization, max_leaves, min_samples_leaf, min_samples_arm, thresholds, verbose :
+        As in `PolicyTree`.
+    time_limit, memory_limit : float, int, default=None
+        Seconds and bytes for each search. A point whose search they ended says so in its status.
+    n_jobs : int or None, default=None
+        Threads. None is one, -1 all.
+
+    Returns
+    -------
+    BudgetCurve
+        Ctrl-C ends the whole walk, and the curve then holds the corners found so far.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, reward, weight or column cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> from certree.policy import budget_curve
+    >>> curve = budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)
+    >>> [(round(point.spend, 3), round(point.value, 3)) for point in curve]
+    [(0.0, 0.0), (0.667, 1.0)]
     """
     spends = rename_costs(spends, costs)
     X, treatment = open_log(X, treatment)

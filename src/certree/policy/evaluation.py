@@ -58,7 +58,14 @@ LARGEST_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its standard error and interval."""
+    """A mean with its standard error and interval.
+
+    Examples
+    --------
+    >>> from certree.policy import Estimate
+    >>> print(Estimate(value=2.0, error=0.5, low=1.02, high=2.98))
+    2 (1.02 to 2.98)
+    """
 
     value: float
     error: float
@@ -132,7 +139,17 @@ class Baseline:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """What `evaluate` found."""
+    """What `certree.policy.evaluate` found: the value of a policy on rows that it has not seen, and its gains.
+
+    Examples
+    --------
+    >>> from certree import PolicyTree, policy
+    >>> from certree.datasets import make_policy
+    >>> made = make_policy(300, 2, depth=1, effect=2.0, random_state=0)
+    >>> log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    >>> print(policy.evaluate(PolicyTree(1), log, folds=3, random_state=0).statement())  # doctest: +ELLIPSIS
+    The policy gains ...
+    """
 
     value: Estimate
     """The mean reward of the policy."""
@@ -367,6 +384,27 @@ def evaluate(
 
     Ctrl-C ends the whole evaluation. It then rests on the repeats that were finished; where there is none, it raises
     KeyboardInterrupt, because some folds alone are no honest answer.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    ValueError
+        If the log or a setting cannot be used, or if an action has fewer rows than there must be folds.
+    KeyboardInterrupt
+        If Ctrl-C was pressed before the first repeat was finished.
+
+    Examples
+    --------
+    >>> from certree import PolicyTree, policy
+    >>> from certree.datasets import make_policy
+    >>> made = make_policy(300, 2, depth=1, effect=2.0, random_state=0)
+    >>> log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    >>> found = policy.evaluate(PolicyTree(1), log, folds=3, random_state=0)
+    >>> found.has_gain
+    True
     """
     check_count("repeats", repeats, 1)
     check_between("level", level, 0, 1)

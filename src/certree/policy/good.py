@@ -32,10 +32,48 @@ def good_policies(
     memory_limit: int | None = None,
     n_jobs: int | None = None,
 ) -> TreeSet:
-    """Every policy whose mean reward less `regularization` per leaf is at most `tolerance` below the best one's.
+    """Every policy whose mean reward less `regularization` per leaf is at most `tolerance` below that of the best one.
 
-    The parameters are those of `PolicyTree`, without a budget; the tolerance is in units of the rewards. Objectives are
-    of the rows at hand, which flatter: see `certree.policy.evaluate`.
+    Objectives are of the rows at hand, so they are too optimistic: see `certree.policy.evaluate`.
+
+    Parameters
+    ----------
+    X : array or frame, rows × columns, or Log
+    rewards : n × K array or frame, or Scores
+        What each action would bring each row.
+    sample_weight : array of n weights, default=None
+    treatment : array of n actions, default=None
+        The arm of each row, for `min_samples_arm`. Scores know it.
+    tolerance : float
+        How much worse a good policy may be, in units of the rewards.
+    max_depth, regularization, max_leaves, min_samples_leaf, min_samples_arm, thresholds :
+        As in `PolicyTree`.
+    start, forbidden :
+        As in `PolicyTree`: the set has the policies that begin so and do not ask these.
+    idle : bool, default=False
+        Whether trees with a split into two leaves of the same action count.
+    time_limit, memory_limit : float, int, default=None
+        Seconds and bytes. A limit that ends the search leaves a set with `is_complete` False.
+    n_jobs : int or None, default=None
+        Threads. None is one, -1 all.
+
+    Returns
+    -------
+    TreeSet
+
+    Raises
+    ------
+    ValueError
+        If a parameter, reward, weight or column cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> from certree.policy import good_policies
+    >>> policies = good_policies([[1], [2], [3]], [[0, 1], [0, 1], [0, -1]], tolerance=0.4, max_depth=1)
+    >>> policies.count
+    3
+    >>> round(policies.best.objective, 3)
+    0.667
     """
     model = PolicyTree(
         max_depth,

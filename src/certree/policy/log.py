@@ -72,6 +72,20 @@ class Log:
     control : action or None
         The action that stands for treating nobody: the first one, where the actions were given in order.
     cluster : ndarray of n whole numbers, or None
+
+    Raises
+    ------
+    ValueError
+        If a treatment, outcome, propensity or cost is missing or cannot be used; the message names the row.
+
+    Examples
+    --------
+    >>> from certree import policy
+    >>> from certree.datasets import make_policy
+    >>> made = make_policy(200, 2, depth=1, random_state=0)
+    >>> log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    >>> log.n_rows, log.actions
+    (200, (0, 1))
     """
 
     X: Any
@@ -123,10 +137,12 @@ class Log:
 
     @property
     def n_rows(self) -> int:
+        """The number of decisions."""
         return len(self.treatment)
 
     @property
     def n_actions(self) -> int:
+        """The number of actions."""
         return len(self.actions)
 
     @property

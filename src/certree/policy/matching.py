@@ -95,6 +95,20 @@ class MatchingEffects(BaseEstimator):
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     `predict` gives the effect on new rows.
+
+    Raises
+    ------
+    ValueError
+        By `fit`, if there are not two arms, or too few rows of one for the neighbours and the splits.
+
+    Examples
+    --------
+    >>> from certree.datasets import make_policy
+    >>> from certree.policy import MatchingEffects
+    >>> made = make_policy(200, 2, depth=1, random_state=0)
+    >>> matched = MatchingEffects(5, n_repeats=1, random_state=0).fit(made.data, made.treatment, made.outcome)
+    >>> matched.effects_.shape, matched.predict(made.data[:3]).shape
+    ((200,), (3,))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

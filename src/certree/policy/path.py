@@ -54,10 +54,40 @@ def regularization_path(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> PolicyPath:
-    """All optimal policy trees of a table of rewards, over every λ from 0 to infinity. Parameters: `PolicyTree`.
+    """All optimal policy trees of a table of rewards, over every penalty λ from 0 to infinity.
 
-    The limits hold for each solve; a point whose solve they ended says so in its status. Ctrl-C ends the whole walk,
-    and the path then holds what was found so far.
+    Parameters
+    ----------
+    X : array or frame, rows × columns, or Log
+    rewards : n × K array or frame, or Scores
+        What each action would bring each row.
+    sample_weight : array of n weights, default=None
+    treatment : array of n actions, default=None
+        The arm of each row, for `min_samples_arm`. Scores know it.
+    max_depth, max_leaves, min_samples_leaf, min_samples_arm, thresholds, verbose :
+        As in `PolicyTree`.
+    time_limit, memory_limit : float, int, default=None
+        Seconds and bytes for each search. A point whose search they ended says so in its status.
+    n_jobs : int or None, default=None
+        Threads. None is one, -1 all.
+
+    Returns
+    -------
+    PolicyPath
+        A `RegularizationPath` whose points also have the value of each policy. Ctrl-C ends the whole walk, and the path
+        then holds what was found so far.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, reward, weight or column cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> from certree.policy import regularization_path
+    >>> path = regularization_path([[1], [2], [3]], [[0, 1], [0, 1], [0, -1]], max_depth=1)
+    >>> [point.leaves for point in path]
+    [1, 2]
     """
     X, treatment = open_log(X, treatment)
     table = read_table(X)

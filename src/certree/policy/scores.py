@@ -75,7 +75,20 @@ class ActionFit:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores:
-    """Rewards of every action for every row. `PolicyTree.fit` takes it as it is; `numpy.asarray` gives the rewards."""
+    """Rewards of every action for every row. `PolicyTree.fit` takes it as it is; `numpy.asarray` gives the rewards.
+
+    Examples
+    --------
+    >>> from certree import policy
+    >>> from certree.datasets import make_policy
+    >>> made = make_policy(200, 2, depth=1, random_state=0)
+    >>> log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    >>> scores = policy.doubly_robust(log, random_state=0)
+    >>> scores.actions, scores.method
+    ((0, 1), 'doubly robust')
+    >>> print(scores.summary().splitlines()[0])
+    Doubly robust scores of 200 rows and 2 actions.
+    """
 
     rewards: Array
     """float64, n × K; higher is better, costs already taken off. Read-only."""
@@ -170,9 +183,35 @@ def direct(
     actions: Sequence[Any] | None = None,
     cluster: Any = None,
 ) -> Scores:
-    """Scores from an outcome model alone: little noise, and as wrong as the model. Parameters: `doubly_robust`.
+    """Scores from an outcome model alone: little noise, and as wrong as the model.
 
-    What is said of propensities is checked and not used, so that one score may stand for another.
+    Propensities are checked and not used, so that one kind of score can replace another.
+
+    Parameters
+    ----------
+    X, treatment, outcome, propensity, outcome_model, propensity_model, folds, clip, random_state :
+        As in `doubly_robust`.
+    maximize, costs, actions, cluster :
+        As in `doubly_robust`.
+
+    Returns
+    -------
+    Scores
+        Rewards of every action for every row, with diagnostics.
+
+    Raises
+    ------
+    ValueError
+        If the log, a model or a setting cannot be used, or if an action has too few rows for cross-fitting.
+
+    Examples
+    --------
+    >>> from certree import policy
+    >>> from certree.datasets import make_policy
+    >>> made = make_policy(200, 2, depth=1, random_state=0)
+    >>> log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    >>> policy.direct(log, random_state=0).rewards.shape
+    (200, 2)
     """
     log = read_log(
         X, treatment, outcome,
@@ -197,9 +236,36 @@ def inverse_propensity(
     actions: Sequence[Any] | None = None,
     cluster: Any = None,
 ) -> Scores:
-    """Scores from propensities alone: no model of the outcome, and much noise. Parameters: `doubly_robust`.
+    """Scores from propensities alone: no model of the outcome, and much noise.
 
-    An outcome model is checked and not used, so that one score may stand for another.
+    An outcome model is checked and not used, so that one kind of score can replace another.
+
+    Parameters
+    ----------
+    X, treatment, outcome, propensity, outcome_model, propensity_model, folds, clip, random_state :
+        As in `doubly_robust`.
+    maximize, costs, actions, cluster :
+        As in `doubly_robust`.
+
+    Returns
+    -------
+    Scores
+        Rewards of every action for every row, with diagnostics.
+
+    Raises
+    ------
+    ValueError
+        If the log, a model or a setting cannot be used, or if an action has too few rows for cross-fitting.
+
+    Examples
+    --------
+    >>> from certree import policy
+    >>> from certree.datasets import make_policy
+    >>> made = make_policy(200, 2, depth=1, random_state=0)
+    >>> log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    >>> scores = policy.inverse_propensity(log)
+    >>> bool(scores.rewards[0, made.treatment[0]] == 2 * made.outcome[0])
+    True
     """
     log = read_log(
         X, treatment, outcome,
@@ -257,6 +323,26 @@ def doubly_robust(
         The actions in the order that breaks ties: put the cheapest first. None: those that occur, sorted.
     cluster : array of n values, default=None
         Which rows belong together (a household, a site): folds keep them together.
+
+    Returns
+    -------
+    Scores
+        Rewards of every action for every row, with diagnostics.
+
+    Raises
+    ------
+    ValueError
+        If the log, a model or a setting cannot be used, or if an action has too few rows for cross-fitting.
+
+    Examples
+    --------
+    >>> from certree import policy
+    >>> from certree.datasets import make_policy
+    >>> made = make_policy(200, 2, depth=1, random_state=0)
+    >>> log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    >>> scores = policy.doubly_robust(log, random_state=0)
+    >>> scores.rewards.shape
+    (200, 2)
     """
     log = read_log(
         X, treatment, outcome,

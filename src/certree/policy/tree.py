@@ -93,7 +93,7 @@ class PolicyTree(TreeEstimator):
     upper_bound_ : float
         No tree (within the budget) has a greater objective, whatever `status_`.
     gap_ : float
-        upper_bound_ − objective_; 0 where the tree is proved optimal.
+        `upper_bound_` − `objective_`; 0 where the tree is proved optimal.
     status_ : {"optimal", "approximate", "time_limit", "memory_limit", "interrupted"}
         "approximate" where a budget leaves a gap that no limit of yours is the reason of.
     spend_ : float
@@ -124,6 +124,22 @@ class PolicyTree(TreeEstimator):
     The best tree within a budget is searched by a price on spending, then among all trees that the price leaves in
     the race. Where these are too many, `gap_` says how much better a tree within the budget could be. `budget=inf` is
     no limit and records the spend.
+
+    Raises
+    ------
+    ValueError
+        By `fit`, for a parameter, reward, weight, spend or column that cannot be used; the message names it.
+
+    Examples
+    --------
+    >>> from certree import PolicyTree
+    >>> X = [[20], [30], [40], [50]]
+    >>> rewards = [[0, -1], [0, -2], [0, 3], [0, 1]]  # of doing nothing, and of a letter
+    >>> model = PolicyTree(max_depth=1).fit(X, rewards)
+    >>> model.predict(X).tolist()
+    [0, 0, 1, 1]
+    >>> model.value_, model.status_
+    (1.0, 'optimal')
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -213,6 +229,16 @@ class PolicyTree(TreeEstimator):
             else an action 0, False or None. The order of a frame's columns says nothing.
         costs :
             Deprecated: the former name of `spends`.
+
+        Returns
+        -------
+        PolicyTree
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, reward, weight, spend or column cannot be used; the message names it.
         """
         started = time.perf_counter()
         if y is not None and rewards is not None:
@@ -320,12 +346,34 @@ class PolicyTree(TreeEstimator):
         return None if spends is None else dict(zip(self.tree_.labels, spends, strict=True))
 
     def predict(self, X: Any) -> Array:
-        """The action for each row."""
+        """The action for each row.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+            The columns of the fit, in the same order.
+
+        Returns
+        -------
+        ndarray of n actions
+        """
         leaf = self.apply(X)
         return np.asarray(self.actions_[self.tree_.label[leaf]])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The mean reward of the policy on other rows; `y` is their rewards, of the same actions."""
+        """The mean reward of the policy on other rows; `y` is their rewards, of the same actions.
+
+        Parameters
+        ----------
+        X : array or frame, rows × columns
+        y : n × K array or frame
+            The rewards of these rows.
+        sample_weight : array of n weights, default=None
+
+        Returns
+        -------
+        float
+        """
         leaf = self.apply(X)
         amounts, actions = read_rewards(y, len(leaf))
         if tuple(actions) != self.tree_.labels:

@@ -47,8 +47,9 @@ class SparseTreeCV(ClassifierMixin, TreeEstimator):
     rule : {"one_standard_error", "best"}, default="one_standard_error"
         "one_standard_error" chooses the smallest tree whose held-out loss is within one standard error of the best;
         "best" the least held-out loss, and of equals the smallest tree.
-    max_leaves, min_samples_leaf, min_weight_leaf, class_weight, categorical_features, time_limit, memory_limit, \
-n_jobs, verbose :
+    max_leaves, min_samples_leaf, min_weight_leaf, class_weight, categorical_features :
+        As in `SparseTreeClassifier`.
+    time_limit, memory_limit, n_jobs, verbose :
         As in `SparseTreeClassifier`. The limits hold for each search.
     thresholds : "all" or int, default="all"
         All thresholds of a numeric column, or at most so many per column, weighted quantiles.
@@ -76,6 +77,22 @@ n_jobs, verbose :
     -----
     The held-out loss of the chosen tree is optimistic, because it was chosen for it: `certree.evaluate` of a
     SparseTreeCV chooses anew without each fold and says what is left.
+
+    Raises
+    ------
+    ValueError
+        By `fit`, as `SparseTreeClassifier` does, and if there are too few rows or clusters for the folds.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeCV
+    >>> from certree.datasets import make_weighted
+    >>> table = make_weighted(300, 3, depth=1, random_state=0)
+    >>> model = SparseTreeCV(max_depth=2, cv=3).fit(table.data, table.target, table.sample_weight)
+    >>> model.n_leaves_, model.status_
+    (2, 'optimal')
+    >>> print(model.choice_)  # doctest: +ELLIPSIS
+    Chose λ = ..., 2 leaves (held-out loss ...
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -133,6 +150,11 @@ n_jobs, verbose :
         cluster : array of n values, default=None
             Which rows belong together (a household, a site): they are held out together, and the standard error counts
             clusters in place of rows.
+
+        Returns
+        -------
+        SparseTreeCV
+            The fitted estimator itself.
         """
         shared = {name: getattr(self, name) for name in SHARED}
         final = SparseTreeClassifier(**shared, class_weight=self.class_weight)
@@ -186,7 +208,17 @@ n_jobs, verbose :
         return self.best_estimator_.predict_proba(X)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the losses on the rows of the fit and on held-out rows against leaves, with the choice."""
+        """Draw the losses on the rows of the fit and on held-out rows against leaves, with the choice.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        Axes
+        """
         check_is_fitted(self)
         return plot_choice(self.cv_results_, self.chosen_index_, ax=ax)
 

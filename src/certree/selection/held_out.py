@@ -22,7 +22,18 @@ from certree.tree import Array
 
 @dataclass(frozen=True, repr=False)
 class LossEvaluation:
-    """What `evaluate` found."""
+    """What `certree.evaluate` found: the loss on rows that the model has not seen.
+
+    `print` gives the summary in words.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, evaluate
+    >>> from certree.datasets import make_weighted
+    >>> table = make_weighted(300, 3, depth=1, random_state=0)
+    >>> print(evaluate(SparseTreeClassifier(1), table.data, table.target, cv=3).statement())  # doctest: +ELLIPSIS
+    Held-out loss ...
+    """
 
     loss: Estimate
     """The weighted share of held-out rows with a wrong label."""
@@ -103,6 +114,28 @@ def evaluate(
     -----
     The interval takes the rows (or clusters) as a sample, and the folds' models as given: it does not say how much
     another sample would have changed the tree.
+
+    Returns
+    -------
+    LossEvaluation
+        The held-out loss, that of always predicting the most frequent label, and the gain over it, with intervals.
+
+    Raises
+    ------
+    ValueError
+        If a fold would hold no row of a label that it needs, if `cv` does not hold out every row once, or if the model
+        refuses the rows.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier, evaluate
+    >>> from certree.datasets import make_weighted
+    >>> table = make_weighted(300, 3, depth=1, random_state=0)
+    >>> found = evaluate(SparseTreeClassifier(1), table.data, table.target, table.sample_weight, cv=3)
+    >>> found.folds, found.n_rows
+    (3, 300)
+    >>> bool(found.gain.low > 0)  # the tree beats a constant label
+    True
     """
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, not {level!r}")

@@ -48,6 +48,12 @@ class Matching:
 
     Rows are dealt once, as the paper that introduced the method does. More deals and more neighbours average large
     effects away, and with them the label "do not treat"; the study shows how far.
+
+    Examples
+    --------
+    >>> from certree import study
+    >>> study.Matching(n_neighbors=10).n_splits
+    5
     """
 
     n_neighbors: int = 5
@@ -164,7 +170,15 @@ class PolicyRow:
 
 @dataclass(frozen=True, eq=False)
 class CaseStudy:
-    """Everything that was found. `certree.study.summarise` puts it in words, `certree.study.write` writes it down."""
+    """Everything that the study found. `certree.study.summarise` puts it in words, `certree.study.write` into files.
+
+    Examples
+    --------
+    >>> from certree import study
+    >>> case = study.run(depths=[2], variations=[], repeats=1)
+    >>> case.depths, case.has_wrong_certificate
+    ([2], False)
+    """
 
     table: Table
     treatment: Array
@@ -186,6 +200,7 @@ class CaseStudy:
     """False where Ctrl-C ended the study: what it did not come to is missing."""
 
     def pick(self, name: str, max_depth: int) -> TreeRow:
+        """The tree of that kind ("direct", "duplicate", "printed", ...) and depth limit."""
         return next(row for row in self.trees if (row.name, row.max_depth) == (name, max_depth))
 
     @property
@@ -195,6 +210,7 @@ class CaseStudy:
 
     @property
     def depths(self) -> list[int]:
+        """The depth limits of the trees, in order."""
         return sorted({row.max_depth for row in self.trees if row.name == METHODS[0]})
 
     @property
@@ -244,6 +260,24 @@ def run(
         Threads that search for a tree. None is one, -1 all.
     verbose : int, default=0
         1 shows a progress bar.
+
+    Returns
+    -------
+    CaseStudy
+
+    Raises
+    ------
+    ValueError
+        If a setting is out of range, or if there are not 722 finite effects.
+    KeyboardInterrupt
+        If Ctrl-C was pressed before there was a tree.
+
+    Examples
+    --------
+    >>> from certree import study
+    >>> case = study.run(depths=[2], variations=[], repeats=1)
+    >>> case.pick("direct", 2).model.status_
+    'optimal'
     """
     started = time.perf_counter()
     depths = sorted(set(depths))

@@ -33,7 +33,35 @@ WRITTEN = (
 
 
 def write(case: CaseStudy, folder: Path) -> list[Path]:
-    """Write everything; files of the same names are replaced. Returns what was written."""
+    """Write everything to a folder: text, tables, models and pictures. Files of the same names are replaced.
+
+    Parameters
+    ----------
+    case : CaseStudy
+    folder : Path
+        It is made where it does not exist.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    OSError
+        If something cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from certree import study
+    >>> case = study.run(depths=[2], variations=[], repeats=1)
+    >>> with TemporaryDirectory() as folder:
+    ...     written = study.write(case, Path(folder))
+    >>> sorted({path.suffix for path in written})
+    ['.csv', '.json', '.svg', '.txt']
+    """
     # The summary comes first: by it `is_study` knows a folder that was written only in part, too.
     contents: dict[str, bytes] = {"study.txt": (summarise(case) + "\n").encode()}
     for name, (header, rows) in _make_tables(case).items():
@@ -52,18 +80,76 @@ def write(case: CaseStudy, folder: Path) -> list[Path]:
 
 
 def find_files(folder: Path) -> list[Path]:
-    """What there is in a folder that `write` might replace."""
+    """What there is in a folder that `write` might replace.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from certree import study
+    >>> study.find_files(Path("no-such-folder"))
+    []
+    """
     return sorted(path for pattern in WRITTEN for path in folder.glob(pattern))
 
 
 def is_study(folder: Path) -> bool:
-    """Whether a folder is one that `write` has written."""
+    """Whether a folder is one that `write` has written.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from certree import study
+    >>> study.is_study(Path("no-such-folder"))
+    False
+    """
     summary = folder / "study.txt"
     return summary.is_file() and summary.read_bytes().startswith(OPENING.encode())
 
 
 def has_pictures() -> bool:
-    """Whether trees can be drawn: matplotlib is an extra."""
+    """Whether trees can be drawn: matplotlib is an extra.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ImportError
+        Never: that is what it is for.
+
+    Examples
+    --------
+    >>> from certree import study
+    >>> study.has_pictures()
+    True
+    """
     return find_spec("matplotlib") is not None
 
 

@@ -21,7 +21,28 @@ OPENING = "Whom to train?"
 
 
 def summarise(case: CaseStudy) -> str:
-    """The whole study."""
+    """The whole study in words, as `certree demo` prints it.
+
+    Parameters
+    ----------
+    case : CaseStudy
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError
+        If it is given something else.
+
+    Examples
+    --------
+    >>> from certree import study
+    >>> text = study.summarise(study.run(depths=[2], variations=[], repeats=1))
+    >>> "722 men" in text
+    True
+    """
     sections = (
         ("", _say_what(case)),
         ("1  Effects", _say_effects(case)),

@@ -20,9 +20,26 @@ DEEPEST = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A decision tree. The arrays have one entry per node; `costs` and `label_weights` have one row per node.
+    """A decision tree, as parallel arrays with one entry per node; `costs` and `label_weights` have one row per node.
 
-    `print(tree)` shows it as text.
+    Estimators have it as `tree_`. `print(tree)` shows it as text. Left is where the test of a node holds.
+
+    Raises
+    ------
+    ValueError
+        By `from_dict` and `predict`, for data or a table that does not fit; the message says what differs.
+
+    Examples
+    --------
+    >>> from certree import SparseTreeClassifier
+    >>> tree = SparseTreeClassifier(1, 0.01).fit([[1.0], [2.0]], ["no", "yes"]).tree_
+    >>> tree.n_leaves, tree.depth
+    (2, 1)
+    >>> print(tree)
+    ├── x0 <= 1.5: no  100% of 1 row
+    └── x0 > 1.5: yes  100% of 1 row
+    >>> tree.predict([[5.0]]).tolist()
+    ['yes']
     """
 
     columns: tuple[Column, ...]
@@ -114,6 +131,7 @@ class Tree:
 
     @property
     def n_nodes(self) -> int:
+        """Inner nodes and leaves together."""
         return len(self.column)
 
     @property
@@ -128,6 +146,7 @@ class Tree:
 
     @property
     def n_leaves(self) -> int:
+        """The number of leaves."""
         return int(np.count_nonzero(self.column < 0))
 
     @property
