@@ -1,4 +1,4 @@
-# demo, test, lint and bench each work in a virtual environment of their own (.venv-demo, .venv-test, ...), set up on
+# demo, test, lint, docs and bench each work in a virtual environment of their own (.venv-demo, .venv-test, ...), set up on
 # first use and kept: a stamp file says what is installed, and compiled objects stay under build/.
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
 CPP := $(shell find cpp -name '*.cpp' -or -name '*.hpp')
 
-.PHONY: demo test test-long test-arm64 pytest engine-test test-address test-thread fuzz mutants forecasts lint format bench agreement clean
+.PHONY: demo test test-long test-arm64 pytest engine-test test-address test-thread fuzz mutants forecasts lint format docs bench agreement clean
 
 # The case study: prints it and writes certree-demo/ (tables, models, pictures).
 demo: .venv-demo/installed
@@ -92,6 +92,12 @@ format: .venv-lint/installed
 	.venv-lint/bin/ruff format
 	.venv-lint/bin/clang-format -i $(CPP)
 
+# The site, to build/docs/html: a warning is an error, and every example of the reference and of the gallery is run.
+docs: .venv-docs/installed
+	.venv-docs/bin/sphinx-build -q -W --keep-going -b html -c docs . build/docs/html
+	.venv-docs/bin/sphinx-build -q -W --keep-going -b doctest -c docs -D sphinx_gallery_conf.plot_gallery=False . build/docs/doctest
+	@echo "Open build/docs/html/index.html"
+
 bench: .venv-bench/installed .venv-bench/tables
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
 
@@ -100,19 +106,20 @@ agreement: .venv-bench/installed
 	.venv-bench/bin/pytest tests/test_oracle.py -k agrees
 
 clean:
-	rm -rf .venv-demo .venv-test .venv-lint .venv-bench certree-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv-demo .venv-test .venv-lint .venv-bench .venv-docs certree-demo docs/gallery docs/api/generated sg_execution_times.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # The package is built with the environment's own build tools, so that its objects can be kept from one build to the next.
 .venv-demo/installed: EXTRA := [plot]
 .venv-test/installed: EXTRA := [test]
 .venv-test/installed: WARNINGS := --config-settings=cmake.define.CERTREE_WERROR=ON
+.venv-docs/installed: EXTRA := [docs]
 .venv-bench/installed: EXTRA := [bench,test]
-.venv-demo/installed .venv-test/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools Makefile $(PACKAGE)
+.venv-demo/installed .venv-test/installed .venv-docs/installed .venv-bench/installed: .venv-%/installed: .venv-%/tools Makefile $(PACKAGE)
 	@echo "Installing certree into .venv-$*: the packages it needs, then its engine, which is compiled (minutes, the first time) ..."
 	@.venv-$*/bin/pip install --quiet --no-build-isolation --config-settings=build-dir=build/$* $(WARNINGS) ".$(EXTRA)"
 	@touch $@
 
-.venv-demo/tools .venv-test/tools .venv-bench/tools: .venv-%/tools: pyproject.toml
+.venv-demo/tools .venv-test/tools .venv-docs/tools .venv-bench/tools: .venv-%/tools: pyproject.toml
 	@echo "Setting up .venv-$* ..."
 	@$(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/pip install --quiet --upgrade pip scikit-build-core nanobind

@@ -69,6 +69,28 @@ def test_the_commands_of_the_readme_run(
     assert "the certificate holds" in capsys.readouterr().out
 
 
+def test_every_page_is_on_the_site() -> None:
+    """Each page is in a table of contents, so that `make docs` neither warns nor hides it."""
+    contents = "\n".join(
+        block
+        for page in (ROOT / "docs").glob("*.md")
+        for block in re.findall(r"```{toctree}(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    )
+    listed = set(re.findall(r"([\w-]+)>?$", contents, re.MULTILINE))
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= listed
+
+
+def test_how_to_answers_the_usual_questions() -> None:
+    headings = " ".join(
+        re.findall(r"^## (.*)$", (ROOT / "docs" / "how-to.md").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    for word in (
+        "depth", "penalty", "weights", "costs", "missing", "categories", "large tables", "experiment", "observational",
+        "budget", "nearly as good", "pipelines", "grid searches", "certificate", "Deploy", "does not finish",
+    ):  # fmt: skip
+        assert word in headings
+
+
 def test_pages_say_per_leaf() -> None:
     """One of the habits that made these pages hard to read."""
     wrong = re.compile(r"\b(λ|penalty|one|number|draws|dollars) (a|an) (leaf|row|action|column|fold|man)\b(?! must)")
