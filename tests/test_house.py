@@ -27,6 +27,7 @@ ROOMS = (
     "weights",
     "guesses",
     "certificate",
+    "enumeration",
     "plot",
     "document",
     "display",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -16,8 +17,8 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import FancyBboxPatch
 from test_export import MESSY, fit_messy, lone_leaf, make_tree, stump
 
-from certree import PolicyTree, SparseTreeClassifier, policy, regularization_path
-from certree.plot import plot_tree
+from certree import PolicyTree, SparseTreeClassifier, TreeSet, good_trees, policy, regularization_path
+from certree.plot import plot_agreement, plot_columns, plot_cuts, plot_tree, plot_trees
 from certree.plot.boxes import WIDEST_LINE, wrap
 from certree.tree import Column, Tree
 
@@ -219,3 +220,80 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"certree\[plot\]"):
         plot_tree(stump())
+
+
+# Sets of good trees --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def good() -> TreeSet:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(20, 60, 200), "town": rng.choice(["a", "b", "c"], 200), "noise": 0.5})
+    y = np.where((X["age"] > 40) ^ (rng.random(200) < 0.15), "yes", "no")
+    return good_trees(X, y, tolerance=0.02, max_depth=2, regularization=0.01)
+
+
+def test_columns_show_shares_and_prices(good: TreeSet) -> None:
+    left, right = plot_columns(good)
+    facts = {fact.column: fact for fact in good.columns()}
+    names = [label.get_text() for label in left.get_yticklabels()]
+    assert names[0] == "age"
+    assert sorted(names) == sorted(facts)
+    assert [bar.get_width() for bar in left.patches] == pytest.approx([100 * facts[name].share for name in names])
+    assert [bar.get_width() for bar in right.patches] == pytest.approx([facts[name].price for name in names])
+    assert f"{good.count} good trees" in left.get_xlabel()
+    assert "nothing" in words_of(right)
+
+
+def test_a_column_of_the_start_is_always_asked() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, (60, 2)), rng.integers(0, 2, 60)
+    left, right = plot_columns(good_trees(X, y, tolerance=0.01, max_depth=2, start="x1 <= 1"))
+    assert left.get_yticklabels()[0].get_text() == "x1"
+    assert "always asked" in words_of(right)
+
+
+def test_cuts_stand_where_their_rows_are(good: TreeSet) -> None:
+    ax = plot_cuts(good)
+    cuts = good.cuts()
+    marks = sorted(float(line.get_segments()[0][0][0]) for line in ax.collections if len(line.get_segments()) == 1)
+    drawn = sorted(100 * cut.share for cut in cuts)
+    assert set(np.round(drawn, 9)) <= set(np.round(marks, 9))
+    assert {label.get_text() for label in ax.get_yticklabels()} == {cut.column for cut in cuts}
+    ages = [cut.threshold for cut in cuts if cut.column == "age"]
+    assert any(f"{min(ages):g} to {max(ages):g}" in words for words in words_of(ax))
+
+
+def test_agreement_counts_every_row_once(good: TreeSet) -> None:
+    ax = plot_agreement(good, n=200, random_state=0)
+    heights = [bar.get_height() for bar in ax.patches]
+    assert sum(heights) == good.problem.n_rows
+    assert heights[-1] == good.rows().is_agreed.sum()
+    assert "proved" in words_of(ax)[0]
+
+
+def test_trees_stand_side_by_side_and_differences_are_marked(good: TreeSet) -> None:
+    axes = plot_trees(good, most=3)
+    assert len(axes) == min(3, len(good.handful()))
+    frames = [[patch.get_linewidth() for patch in ax.patches if isinstance(patch, FancyBboxPatch)] for ax in axes]
+    assert max(frames[0]) < 2
+    assert any(max(own) > 2 for own in frames[1:])
+    axes[0].figure.canvas.draw()
+    places = [ax.get_window_extent() for ax in axes]
+    titles = [ax.title.get_window_extent() for ax in axes]
+    for one, two in pairwise(places):
+        assert one.x1 <= two.x0 + 1 or one.y0 >= two.y1 - 1
+    for one, two in pairwise(titles):
+        assert not one.overlaps(two)
+    assert "rows decided otherwise" in axes[1].get_title()
+    alone = plot_trees(good, [good.best])
+    assert alone[0].get_title() == f"objective {good.best.objective:.4g}"
+    with pytest.raises(ValueError, match="no tree to draw"):
+        plot_trees(good, [])
+
+
+def test_a_lone_leaf_has_nothing_to_cut() -> None:
+    trees = good_trees([[0], [1], [0], [1]], [0, 0, 0, 1], tolerance=0.0, max_depth=0)
+    assert "asks nothing" not in plot_cuts(trees).get_title()
+    assert plot_cuts(trees).get_title() == "no good tree asks anything"
+    assert plot_agreement(trees, n=5, random_state=0).patches[-1].get_height() == 4

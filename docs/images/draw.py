@@ -9,9 +9,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from certree import SparseTreeClassifier, study
+from certree import SparseTreeClassifier, good_trees, study
 from certree.datasets import load_lalonde
-from certree.plot import plot_tree
+from certree.plot import plot_columns, plot_tree, plot_trees
 from certree.tree.words import PALETTE
 
 HERE = Path(__file__).parent
@@ -23,6 +23,14 @@ def draw_tree() -> None:
     model = SparseTreeClassifier(max_depth=3, regularization=0.005)
     model.fit(data.data, np.where(change > 0, "rose", "did not rise"), change.abs())
     plot_tree(model).figure.savefig(HERE / "tree.png", dpi=160)
+
+
+def draw_good_trees() -> None:
+    data = load_lalonde(as_frame=True)
+    rose = np.where(data.target > data.data["re75"], "rose", "did not rise")
+    trees = good_trees(data.data, rose, tolerance=0.005, max_depth=3, regularization=0.01)
+    plot_trees(trees)[0].figure.savefig(HERE / "good-trees.png", dpi=120)
+    plot_columns(trees)[0].figure.savefig(HERE / "good-columns.png", dpi=120)
 
 
 def draw_regret() -> None:
@@ -55,5 +63,6 @@ def draw_case_study() -> None:
 
 if __name__ == "__main__":
     draw_tree()
+    draw_good_trees()
     draw_regret()
     draw_case_study()

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from certree.guesses import guess_depth, guess_thresholds
     from certree.limits import Limits
     from certree.path import regularization_path
-    from certree.plot import plot_budget_curve, plot_path, plot_tree
+    from certree.plot import (
+        plot_agreement,
+        plot_budget_curve,
+        plot_columns,
+        plot_cuts,
+        plot_path,
+        plot_tree,
+        plot_trees,
+    )
     from certree.policy import PolicyTree
     from certree.problem import Problem
     from certree.reading import ColumnReading, ReadingWarning
@@ -52,9 +60,13 @@ __all__ = [
     "guess_depth",
     "guess_thresholds",
     "load",
+    "plot_agreement",
     "plot_budget_curve",
+    "plot_columns",
+    "plot_cuts",
     "plot_path",
     "plot_tree",
+    "plot_trees",
     "policy",
     "regularization_path",
     "solve",
@@ -70,7 +82,15 @@ _ROOMS = {
     "guesses": ("guess_depth", "guess_thresholds"),
     "limits": ("Limits",),
     "path": ("regularization_path",),
-    "plot": ("plot_budget_curve", "plot_path", "plot_tree"),
+    "plot": (
+        "plot_agreement",
+        "plot_budget_curve",
+        "plot_columns",
+        "plot_cuts",
+        "plot_path",
+        "plot_tree",
+        "plot_trees",
+    ),
     "policy": ("PolicyTree",),
     "problem": ("Problem",),
     "reading": ("ColumnReading", "ReadingWarning"),

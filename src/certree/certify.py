@@ -1,25 +1,29 @@
 """The notary: recomputes what a tree costs and checks a certificate, in plain numpy, without the engine.
 
 This room promises independence. It never imports the solver; it routes raw rows through a tree and adds up exactly
-(`math.fsum`); and it can find the optimum of a tiny problem by looking at every tree, in integer arithmetic without
-rounding, slowly and obviously.
+(`math.fsum`); and it can find the optimum of a tiny problem, and count its good trees, by looking at every tree
+(`enumeration`).
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
-from itertools import product
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.certificate import STATUSES, find_flaws, is_number, list_settings, quote
+from certree.certificate import STATUSES, find_flaws, find_set_flaws, is_number, list_settings, quote
+from certree.enumeration import TooLargeError as TooLargeError
+from certree.enumeration import count_trees, rows_of_tests
+from certree.enumeration import enumerate_front as enumerate_front
+from certree.enumeration import enumerate_optimum as enumerate_optimum
+from certree.enumeration import enumerate_spends as enumerate_spends
 from certree.features import Axis, Features, make_features
 from certree.fingerprint import fingerprint
 from certree.guesses import ThresholdReport, guess_tree_depth, state_depth, state_reference, state_thresholds
@@ -27,11 +31,11 @@ from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
 from certree.solution import float_slack, measure_loss
 from certree.start import Branch, match_start, read_start
 from certree.table import name_row
-from certree.tree import Column, EditError, Test, Tree, plain_value
+from certree.tree import Column, EditError, Test, Tree, plain_value, read_test
 from certree.weights import WEIGHING_STATEMENT, Weighing, WeightLossWarning, state_sample, weigh_by_duplication
 
 # What users are to call; the other functions are for the rooms above.
-__all__ = ["Verdict", "check", "enumerate_optimum"]
+__all__ = ["SetVerdict", "Verdict", "check", "check_set", "enumerate_optimum"]
 
 Array = NDArray[Any]
 
@@ -651,6 +655,253 @@ def _best_within(case: Case) -> Fraction:
     return min(cost for spend, cost in enumerate_spends(case.problem, case.spends) if spend <= largest)
 
 
+# Sets of good trees -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetVerdict:
+    """What a check of a set of good trees found.
+
+    Examples
+    --------
+    >>> from certree import certify, good_trees
+    >>> X, y = [[1], [2], [3], [4]], [0, 0, 1, 1]
+    >>> trees = good_trees(X, y, tolerance=0.1, max_depth=1)
+    >>> certify.check_set(trees.certificate_, [trees.best.tree], X, y).holds
+    True
+    """
+
+    failures: tuple[str, ...]
+    """What does not hold, one sentence each; empty where everything does."""
+    is_set_proved: bool
+    """Whether optimum and count were compared with a look at every tree."""
+    trusted: tuple[str, ...] = ()
+    """What was taken on the word of who made the certificate, one sentence each."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.failures
+
+
+def check_set(
+    certificate: Mapping[str, Any],
+    trees: Sequence[Tree],
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    costs: Any = None,
+    rewards: Any = None,
+    arms: Any = None,
+    prove: bool = False,
+) -> SetVerdict:
+    """Check the certificate of a set of good trees, and some of its trees, against a table.
+
+    Every tree must be a good one: it keeps the constraints, costs what the threshold allows, and is there once. `prove`
+    looks at every tree of the table besides, compares the optimum, and counts: for tiny tables only. The table comes as
+    in `check`.
+
+    Parameters
+    ----------
+    certificate : mapping
+        The `certificate_` of a `TreeSet`.
+    trees : list of Tree
+        Trees of the set, at least one: they know the columns and the labels.
+    X : array or frame
+        The table that the set is about.
+    y : array of n labels, default=None
+    sample_weight : array of n weights, default=None
+    costs : n × K array, default=None
+        In place of labels.
+    rewards : n × K array, default=None
+        Of a set of policies, in the order of the trees' actions.
+    arms : array of n arms, default=None
+        Where the certificate states `min_samples_arm`.
+    prove : bool, default=False
+        Whether to look at every tree.
+
+    Returns
+    -------
+    SetVerdict
+
+    Raises
+    ------
+    ValueError
+        If the mapping is no certificate of a set, if something is missing beside the table, or if the table is too
+        large for a look at every tree.
+
+    Examples
+    --------
+    >>> from certree import certify, good_trees
+    >>> X, y = [[1], [2], [3], [4]], [0, 0, 1, 1]
+    >>> trees = good_trees(X, y, tolerance=0.1, max_depth=1)
+    >>> verdict = certify.check_set(trees.certificate_, [tree.tree for tree in trees], X, y, prove=True)
+    >>> verdict.holds, verdict.is_set_proved
+    (True, True)
+    """
+    flaws = find_set_flaws(certificate)
+    if flaws:
+        return SetVerdict(tuple(flaws), False)
+    if not trees:
+        raise ValueError("trees is empty: give at least one tree of the set, which knows its columns and labels")
+    case = read_case(certificate, trees[0], X, y, sample_weight, costs=costs, rewards=rewards, arms=arms)
+    if isinstance(case, str):
+        return SetVerdict((case,), False)
+    failures = [*_check_identity(case), *_check_claims(case)]
+    seen: dict[Any, int] = {}
+    for place, tree in enumerate(trees):
+        if tree.columns != case.tree.columns or tree.labels != case.tree.labels:
+            failures.append(f"tree {place} has other columns or labels than the first one")
+            continue
+        failures += [f"tree {place}: {failure}" for failure in _check_member(replace(case, tree=tree))]
+        form = _parts_of(tree, case.problem)
+        if form in seen:
+            failures.append(f"tree {place} parts the rows as tree {seen[form]} does")
+        seen[form] = place
+    if len(seen) > certificate["count"][1]:
+        failures.append(f"count is at most {certificate['count'][1]}, but {len(seen)} trees are given")
+    if prove:
+        failures += _check_count(case)
+    word = f"that no tree is better than the optimum of {certificate['optimum']!r}, and how many good trees there are"
+    return SetVerdict(tuple(failures), prove, () if prove else (word,))
+
+
+def _ceiling_of(problem: Problem) -> float | None:
+    """The mean reward of the best action of every row, which a policy's objective is counted down from."""
+    best = problem.best_rewards
+    return None if best is None else math.fsum(best.tolist()) / problem.normaliser
+
+
+def _to_cost(case: Case, objective: float) -> float:
+    """An objective of the certificate as something to be minimised."""
+    ceiling = _ceiling_of(case.problem)
+    return objective if ceiling is None else ceiling - objective
+
+
+def _set_slack(case: Case) -> float:
+    """What rounding may do to the objectives of a set: of the tree, of the optimum, and of sums of rewards."""
+    ceiling = _ceiling_of(case.problem) or 0.0
+    size = abs(ceiling) + abs(_to_cost(case, case.certificate["threshold"]))
+    return 2 * float(case.certificate["rounding"]) + 4 * float_slack(case.problem, size)
+
+
+def _check_claims(case: Case) -> list[str]:
+    """Whether the figures of the set's certificate agree with each other."""
+    stated, failures, slack = case.certificate, [], _set_slack(case)
+    threshold, optimum = (_to_cost(case, stated[name]) for name in ("threshold", "optimum"))
+    if not abs(threshold - optimum - stated["tolerance"]) <= slack + 1e-9 * stated["tolerance"]:
+        failures.append(f"threshold is {stated['threshold']!r}, which is not the tolerance away from the optimum")
+    if (stated["status"] == "complete") != stated["is_complete"]:
+        failures.append(f"status is {stated['status']!r}, but is_complete is {stated['is_complete']!r}")
+    if stated["is_complete"] and stated["complete_below"] != stated["threshold"]:
+        failures.append("the set is complete, but complete_below is not its threshold")
+    if not stated["count"][0] <= stated["count"][1]:
+        failures.append(f"count is {stated['count']!r}: the least is above the most")
+    most = rounding_of(case.problem)
+    if not stated["rounding"] <= most * (1 + 1e-9):
+        failures.append(f"rounding is {stated['rounding']!r}, but fixed-point amounts of this table allow {most!r}")
+    return failures
+
+
+def _check_member(case: Case) -> list[str]:
+    """Whether a tree is a good one, by itself."""
+    stated, tree, problem = case.certificate, case.tree, case.problem
+    account = measure(tree, problem)
+    failures = [
+        *_check_constraints(stated, tree, problem, account),
+        *_check_columns(tree, problem),
+        *_check_tests(tree, problem),
+        *_check_nodes(case),
+    ]
+    slack = _set_slack(case) + float_slack(problem, account.objective)
+    threshold, optimum = (_to_cost(case, stated[name]) for name in ("threshold", "optimum"))
+    if not account.objective <= threshold + slack:
+        failures.append(f"it is {account.objective - threshold!r} worse than the threshold allows")
+    if not account.objective >= optimum - slack:
+        failures.append(f"it is {optimum - account.objective!r} better than the optimum that is stated")
+    asked = match_start(problem.start, tree) if problem.start is not None else {}
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        sides = [int(tree.left[node]), int(tree.right[node])]
+        is_idle = all(tree.is_leaf[side] for side in sides) and tree.label[sides[0]] == tree.label[sides[1]]
+        if is_idle and not stated["idle"] and not (isinstance(asked, dict) and isinstance(asked.get(node), Branch)):
+            failures.append(f"node {node} has two leaves of one label")
+    for choice in stated["restrictions"]:
+        least, most = choice.get("leaves", (1, tree.n_leaves))
+        if not least <= tree.n_leaves <= most:
+            failures.append(f"it has {tree.n_leaves} leaves, which the set was restricted not to")
+        used = {tree.columns[column].name for column in tree.column if column >= 0} & set(choice.get("without", ()))
+        failures += [f"it asks column {name!r}, which the set was restricted to do without" for name in sorted(used)]
+    return failures
+
+
+def _parts_of(tree: Tree, problem: Problem) -> Any:
+    """What a tree does to the rows: nested pairs of sets of rows, whatever its tests are called."""
+    leaf = tree.apply(problem.features.table)
+    rows_of = {int(node): np.flatnonzero(leaf == node).tobytes() for node in tree.leaves}
+
+    def form(node: int) -> Any:
+        if tree.column[node] < 0:
+            return rows_of[node]
+        return frozenset((form(int(tree.left[node])), form(int(tree.right[node]))))
+
+    return form(0)
+
+
+def _check_count(case: Case) -> list[str]:
+    """Whether the optimum, and the number of good trees, are those of a look at every tree."""
+    stated, problem = case.certificate, case.problem
+    ends, is_whole = _read_restrictions(stated["restrictions"], problem)
+    slack, threshold = _set_slack(case), _to_cost(case, stated["threshold"])
+    counts = count_trees(ends.pop("problem"), Fraction(threshold + slack), idle=stated["idle"], **ends)
+    failures = []
+    best, optimum = float(next(iter(counts), math.inf)), _to_cost(case, stated["optimum"])
+    if is_whole and stated["is_complete"] and stated["count"][0] > 0 and not abs(best - optimum) <= slack:
+        failures.append(f"optimum is {stated['optimum']!r}, but the best tree is {best - optimum!r} away from it")
+    if is_whole and best < optimum - slack:
+        failures.append(f"optimum is {stated['optimum']!r}, but a tree is {optimum - best!r} better")
+    least, most = stated["count"]
+    for certain, words in ((threshold - slack, "at least"), (threshold + slack, "at most")):
+        found = sum(count for value, count in counts.items() if value <= Fraction(certain))
+        if stated["is_complete"] and (found > most if words == "at least" else found < least):
+            failures.append(f"count is {least} to {most}, but there are {words} {found} good trees")
+        if not stated["is_complete"] and words == "at most" and found < least:
+            failures.append(f"count is {least} to {most}, but there are {words} {found} good trees")
+    if not stated["is_complete"]:
+        below = _to_cost(case, stated["complete_below"]) - slack
+        found = sum(count for value, count in counts.items() if value < Fraction(below))
+        if found > most:
+            failures.append(f"count is at most {most}, but {found} trees are better than complete_below")
+    return failures
+
+
+def _read_restrictions(choices: Sequence[Mapping[str, Any]], problem: Problem) -> tuple[dict[str, Any], bool]:
+    """What `count_trees` takes for the set's restrictions, and whether the optimum is still among its trees."""
+    features, roots, sizes = problem.features, None, None
+    for choice in choices:
+        if "leaves" in choice:
+            low, high = choice["leaves"]
+            sizes = (low, high) if sizes is None else (max(low, sizes[0]), min(high, sizes[1]))
+        if "root" in choice:
+            names = [column.name for column in features.columns]
+            if choice["root"] in names:
+                own = rows_of_tests(features, names.index(choice["root"]))
+            else:
+                asked = read_test(choice["root"], features.columns, "restrictions")
+                values = asked.test.column.read(features.table.columns[asked.column], features.table)
+                own = {sum(1 << row for row in np.flatnonzero(asked.test.holds(values)).tolist())}
+            roots = own if roots is None else roots & own
+    gone = [name for choice in choices for name in choice.get("without", ())]
+    if gone:
+        # A tree can be written without a column exactly where the other columns have tests that part the rows so.
+        whole = make_features(
+            features.table, categorical_features=features.categorical_features, thresholds=features.thresholds,
+            weights=problem.weights, forbidden=[*features.forbidden, *gone],
+        )  # fmt: skip
+        problem = replace(problem, features=whole)
+    return {"problem": problem, "roots": roots, "sizes": sizes}, not choices
+
+
 # What counts and guesses give up ------------------------------------------------------------------------------------
 
 
@@ -901,230 +1152,3 @@ def _count_tests(features: Features, rows: Array) -> int:
             n_tests += not (is_compared and side in seen)
             seen.add(side)
     return n_tests
-
-
-# The optimum of a tiny problem, by looking at every tree ------------------------------------------------------------
-
-
-def enumerate_optimum(problem: Problem) -> Fraction:
-    """The least objective of any tree, exactly, by looking at all of them; for tiny problems.
-
-    Parameters
-    ----------
-    problem : Problem
-
-    Returns
-    -------
-    fractions.Fraction
-
-    Raises
-    ------
-    MemoryError
-        If the problem is not tiny, after a long time.
-
-    Examples
-    --------
-    >>> from certree import Problem, certify, solve
-    >>> problem = Problem.from_labels([[1], [2], [3]], ["a", "b", "a"], max_depth=1, regularization=0.125)
-    >>> float(certify.enumerate_optimum(problem)) == solve(problem).upper
-    True
-    """
-    penalty = Fraction(problem.regularization)
-    front = enumerate_front(problem)
-    return min(cost / Fraction(problem.normaliser) + penalty * leaves for leaves, cost in front.items())
-
-
-def enumerate_front(problem: Problem) -> dict[int, Fraction]:
-    """For every number of leaves that the constraints allow, the least cost of a tree with exactly so many.
-
-    Row sets are the bits of Python integers and amounts are integers in units of the smallest bit of any amount, so
-    nothing is ever rounded. The recursion says what a tree is (a leaf, or a test and a tree on either side of it) and
-    remembers only what it has already answered.
-    """
-    amounts, unit = _integer_costs(problem)
-    trees = _Trees.of(problem)
-    sum_costs = [_bit_sums(list(column)) for column in zip(*amounts, strict=True)]
-
-    def leaf_cost(rows: int) -> int:
-        return min(cost(rows) for cost in sum_costs)
-
-    @cache
-    def front(rows: int, depth: int, leaves: int) -> dict[int, int]:
-        # Where a set is too small to be a leaf, every part of it is too.
-        if not trees.is_allowed(rows):
-            return {}
-        best = {1: leaf_cost(rows)}
-        if depth == 0 or leaves == 1:
-            return best
-        for inside, outside in trees.sides(rows):
-            lefts = front(inside, depth - 1, leaves - 1)
-            rights = front(outside, depth - 1, leaves - 1) if lefts else {}
-            for left, left_cost in lefts.items():
-                for right, right_cost in rights.items():
-                    if left + right <= leaves:
-                        cost = left_cost + right_cost
-                        best[left + right] = min(cost, best.get(left + right, cost))
-        return best
-
-    def begin(side: Branch | str, rows: int, depth: int) -> dict[int, int]:
-        """The same of trees that begin with a start; sizes beyond the limit are left out at the end."""
-        if not isinstance(side, Branch):
-            return front(rows, depth if side == "open" else 0, trees.leaves)
-        inside = rows & _rows_where(side, problem)
-        best: dict[int, int] = {}
-        pairs = product(
-            begin(side.left, inside, depth - 1).items(), begin(side.right, rows & ~inside, depth - 1).items()
-        )
-        for (left, left_cost), (right, right_cost) in pairs:
-            best[left + right] = min(left_cost + right_cost, best.get(left + right, left_cost + right_cost))
-        return best
-
-    if problem.start is not None:
-        found = begin(problem.start, trees.rows, trees.depth)
-        found = {size: cost for size, cost in found.items() if size <= trees.leaves}
-    else:
-        found = front(trees.rows, trees.depth, trees.leaves) or {1: leaf_cost(trees.rows)}
-    return {size: cost * unit for size, cost in sorted(found.items())}
-
-
-def enumerate_spends(problem: Problem, spends: Array) -> list[tuple[Fraction, Fraction]]:
-    """Mean spend and objective of every tree that no other one beats in both, by spend, exactly.
-
-    `spends` is rows × labels, times the weights: what a label spends. The objective is that of `problem`, whose costs
-    know nothing of it. As `enumerate_front`, with the pairs that are needed in place of the least cost.
-    """
-    costs, cost_unit = _integer_costs(problem)
-    amounts, spend_unit = _as_integers([[Fraction(amount) for amount in row] for row in spends.tolist()])
-    trees = _Trees.of(problem)
-    sum_costs = [_bit_sums(list(column)) for column in zip(*costs, strict=True)]
-    sum_spends = [_bit_sums(list(column)) for column in zip(*amounts, strict=True)]
-
-    def needed(pairs: set[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-        kept: list[tuple[Any, Any]] = []
-        for spend, cost in sorted(pairs):
-            if not kept or cost < kept[-1][1]:
-                kept.append((spend, cost))
-        return kept
-
-    def leaf(rows: int) -> dict[int, list[tuple[int, int]]]:
-        return {1: needed({(spend(rows), cost(rows)) for spend, cost in zip(sum_spends, sum_costs, strict=True)})}
-
-    @cache
-    def front(rows: int, depth: int, leaves: int) -> dict[int, list[tuple[int, int]]]:
-        if not trees.is_allowed(rows):
-            return {}
-        found = {size: set(pairs) for size, pairs in leaf(rows).items()}
-        for inside, outside in trees.sides(rows) if depth > 0 and leaves > 1 else ():
-            lefts, rights = front(inside, depth - 1, leaves - 1), front(outside, depth - 1, leaves - 1)
-            for (left, left_pairs), (right, right_pairs) in product(lefts.items(), rights.items()):
-                if left + right <= leaves:
-                    found.setdefault(left + right, set()).update(
-                        (one[0] + two[0], one[1] + two[1]) for one, two in product(left_pairs, right_pairs)
-                    )
-        return {size: needed(pairs) for size, pairs in found.items()}
-
-    whole, penalty = Fraction(problem.normaliser), Fraction(problem.regularization)
-    found = front(trees.rows, trees.depth, trees.leaves) or leaf(trees.rows)
-    return needed(
-        {
-            (spend * spend_unit / whole, cost * cost_unit / whole + penalty * size)
-            for size, pairs in found.items()
-            for spend, cost in pairs
-        }
-    )
-
-
-@dataclass(frozen=True)
-class _Trees:
-    """What the trees of a problem may look like. A row set is the bits of an integer."""
-
-    rows: int
-    tests: list[int]
-    depth: int
-    leaves: int
-    is_allowed: Callable[[int], bool]
-    """Whether a row set may be a leaf."""
-
-    @classmethod
-    def of(cls, problem: Problem) -> _Trees:
-        weights, least_weight = problem.leaf_weights
-        sum_weights = _bit_sums(weights.tolist())
-        arms = [] if problem.arms is None else [_bits(problem.arms == arm) for arm in range(problem.n_arms)]
-
-        def is_allowed(rows: int) -> bool:
-            return (
-                rows.bit_count() >= problem.min_samples_leaf
-                and (least_weight == 0 or sum_weights(rows) >= least_weight)
-                and all((rows & arm).bit_count() >= problem.min_samples_arm for arm in arms)
-            )
-
-        # More leaves than rows, or a depth beyond them, would need an empty side.
-        most = problem.n_rows
-        return cls(
-            rows=(1 << most) - 1,
-            tests=_list_tests(problem.features),
-            depth=most - 1 if problem.max_depth is None else min(problem.max_depth, most - 1),
-            leaves=most if problem.max_leaves is None else min(problem.max_leaves, most),
-            is_allowed=is_allowed,
-        )
-
-    def sides(self, rows: int) -> list[tuple[int, int]]:
-        """Every way that a test parts a row set, neither side empty."""
-        return [(inside, rows & ~inside) for inside in {rows & test for test in self.tests} - {0, rows}]
-
-
-def _rows_where(branch: Branch, problem: Problem) -> int:
-    """The rows on which a test of a start holds."""
-    table = problem.features.table
-    return _bits(branch.test.holds(branch.test.column.read(table.columns[branch.column], table)))
-
-
-def _integer_costs(problem: Problem) -> tuple[list[list[int]], Fraction]:
-    if problem.y is not None:
-        rows = [
-            [Fraction(0) if label == own else Fraction(weight) for label in range(len(problem.labels))]
-            for own, weight in zip(problem.y.tolist(), problem.weights.tolist(), strict=True)
-        ]
-    else:
-        assert problem.costs is not None
-        rows = [[Fraction(cost) for cost in row] for row in problem.costs.tolist()]
-    return _as_integers(rows)
-
-
-def _as_integers(rows: list[list[Fraction]]) -> tuple[list[list[int]], Fraction]:
-    """Amounts in units of the smallest bit of any of them, and that unit."""
-    denominator = math.lcm(*(amount.denominator for row in rows for amount in row))
-    return [[int(amount * denominator) for amount in row] for row in rows], Fraction(1, denominator)
-
-
-def _bits(mask: Array) -> int:
-    return sum(1 << row for row in np.flatnonzero(mask).tolist())
-
-
-def _bit_sums(amounts: list[int]) -> Callable[[int], int]:
-    """A function from a row set to the sum of its amounts; eight rows are looked up at a time."""
-    tables = []
-    for start in range(0, len(amounts), 8):
-        chunk = amounts[start : start + 8]
-        tables.append(
-            [sum(amount for bit, amount in enumerate(chunk) if byte >> bit & 1) for byte in range(1 << len(chunk))]
-        )
-
-    @cache
-    def total(rows: int) -> int:
-        result = 0
-        for table in tables:
-            result += table[rows & 255]
-            rows >>= 8
-        return result
-
-    return total
-
-
-def _list_tests(features: Features) -> list[int]:
-    """Every test of every axis as the set of rows where it holds."""
-    tests = set()
-    for axis, codes in zip(features.axes, features.codes, strict=True):
-        for code in range(axis.size):
-            tests.add(_bits(codes == code if axis.is_categorical else codes <= code))
-    return sorted(tests)

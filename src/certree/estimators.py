@@ -440,11 +440,12 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         check_is_fitted(self)
         return self.tree_.predict_proba(self._read(X, reset=False))
 
-    def pose(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Problem, Array]:
-        """The problem that `fit` solves, and the weight of every given row, for rooms that ask more of it."""
+    def pose(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Problem, Array, Array | None]:
+        """The problem that `fit` solves, the weight of every given row, and the factors of the labels in it, for rooms
+        that ask more of it."""
         self._validate_params()
-        problem, _, weights, _, _ = self._pose(X, y, sample_weight)
-        return problem, weights
+        problem, _, weights, factors, _ = self._pose(X, y, sample_weight)
+        return problem, weights, factors
 
     def _pose(self, X: Any, y: Any, sample_weight: Any) -> tuple[Problem, Array, Array, Array | None, dict[str, Any]]:
         """The problem, the labels, the weights, the factors of the labels in them, what guessed parts state."""

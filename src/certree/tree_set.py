@@ -20,7 +20,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from certree.certificate import list_settings
+from certree.certificate import SET_FORMAT, SET_VERSION, list_settings
 from certree.estimators import SparseTreeClassifier
 from certree.fingerprint import fingerprint
 from certree.graft import UNREACHABLE, search_started
@@ -189,6 +189,8 @@ class CutFact:
     """NaN where the test has none."""
     objective: float
     """Of the best good tree that has it."""
+    share: float
+    """Of all rows, by weight, on which the test holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +271,8 @@ class TreeSet:
         self._graph: dict[str, Any] = found["graph"]
         self._index = index
         self._without = without
+        self._restrictions: tuple[dict[str, Any], ...] = ()
+        self._class_weights: list[float] | None = None
         self._listed: list[GoodTree] = []
         # The engine holds no λ that is larger than all costs together, and then nothing is split.
         rounded = self._to_value(found["penalty"])
@@ -341,11 +345,14 @@ class TreeSet:
 
     @cached_property
     def certificate_(self) -> dict[str, Any]:
-        """What was proved, about which problem, as plain data."""
+        """What was proved, about which problem, as plain data: `certree.certify.check_set` checks it.
+
+        The optimum is that of the set before any restriction.
+        """
         settings = list_settings(self.problem)
         return {
-            "format": "certree good trees",
-            "version": 1,
+            "format": SET_FORMAT,
+            "version": SET_VERSION,
             "certree": PACKAGE_VERSION,
             "status": self.status,
             "is_complete": self.is_complete,
@@ -355,7 +362,8 @@ class TreeSet:
             "complete_below": self.complete_below,
             "count": list(self.count_bounds),
             "idle": bool(self._graph["has_idle"]),
-            "without": [self.problem.features.columns[column].name for column in sorted(self._without)],
+            "restrictions": list(self._restrictions),
+            "class_weights": self._class_weights,
             "rounding": self._found["rounding"],
             "regularization": settings["regularization"],
             "constraints": settings["constraints"],
@@ -574,10 +582,14 @@ class TreeSet:
         best = np.full(len(distinct), UNREACHABLE, dtype=np.int64)
         np.minimum.at(best, inverse.reshape(-1), self._through)
         facts = []
+        table, weights = self.problem.features.table, self.problem.weights
         for (axis, code), objective in zip(distinct.tolist(), self._objectives(best).tolist(), strict=True):
             test = self.problem.asked_features.question(axis, code)
             threshold = math.nan if test.threshold is None else test.threshold
-            facts.append(CutFact(test.column.name, test.text, threshold, objective))
+            place = self.problem.asked_features.axes[axis].column
+            holds = test.holds(test.column.read(table.columns[place], table))
+            share = float(weights[holds].sum() / weights.sum())
+            facts.append(CutFact(test.column.name, test.text, threshold, objective, share))
         return facts
 
     def rows(self) -> RowFacts:
@@ -652,17 +664,24 @@ class TreeSet:
             chosen = chosen._tighten(float(tolerance))
         if without is not None:
             names = [without] if isinstance(without, (str, int, np.integer)) else list(without)
-            chosen = chosen._leave_out({self._column(name) for name in names})
+            places = {self._column(name) for name in names}
+            left_out = [self.problem.features.columns[place].name for place in sorted(places)]
+            chosen = chosen._leave_out(places)._restricted(without=left_out)
         if root is not None:
-            chosen = chosen._with_root(root)
+            chosen = chosen._with_root(root)._restricted(root=root)
         if leaves is not None:
             least, most = (leaves, leaves) if isinstance(leaves, (int, np.integer)) else leaves
             if not 1 <= least <= most:
                 raise ValueError(f"leaves must be a number of at least 1, or the least and the most, not {leaves!r}")
             most = min(int(most), self.problem.n_rows)
             graph = keep_leaves(graph=chosen._graph, least=min(int(least), most + 1), most=most)
-            chosen = chosen._with_graph(graph)
+            chosen = chosen._with_graph(graph)._restricted(leaves=[int(least), max(int(least), most)])
         return chosen
+
+    def _restricted(self, **choice: Any) -> TreeSet:
+        """The same set, which now states what it was restricted to."""
+        self._restrictions = (*self._restrictions, choice)
+        return self
 
     def best_of(self, *, where: Callable[[GoodTree], bool] | None = None, **choice: Any) -> GoodTree | None:
         """The best good tree of `restrict(**choice)` for which `where` is true; None where there is none."""
@@ -693,12 +712,14 @@ class TreeSet:
             return self
         budget = min(self._found["missing"] - 1, self._graph["budget"])
         graph = self._keep(np.ones(len(self._graph["axis"]), dtype=np.uint8), budget=budget)
-        found = self._found | {"graph": graph, "is_complete": True, "status": "complete", "missing": UNREACHABLE}
-        tolerance = self._to_value(budget - self._found["lower"])
-        return TreeSet(
-            self.problem, found, tolerance=tolerance, index=self._index, limits=self.limits, without=self._without,
-            is_bare=self._is_bare,
-        )  # fmt: skip
+        # All trees up to there are known, so the best of them is the best of all. Where there is none, a bound is left.
+        best = min(list_good_trees(graph=graph, first=0, last=1)["value"].tolist(), default=self._found["lower"])
+        found = self._found | {
+            "graph": graph, "is_complete": True, "status": "complete", "missing": UNREACHABLE,
+            "optimum": best, "lower": best,
+        }  # fmt: skip
+        tolerance = self._to_value(max(budget - best, 0))
+        return self._copy(found, tolerance)
 
     # Within ---------------------------------------------------------------------------------------------------------
 
@@ -765,11 +786,16 @@ class TreeSet:
         )
 
     def _with_graph(self, graph: dict[str, Any], without: Iterable[int] = ()) -> TreeSet:
-        found = self._found | {"graph": graph}
-        return TreeSet(
-            self.problem, found, tolerance=self.tolerance, index=self._index, limits=self.limits,
+        return self._copy(self._found | {"graph": graph}, self.tolerance, without)
+
+    def _copy(self, found: dict[str, Any], tolerance: float, without: Iterable[int] = ()) -> TreeSet:
+        """Another set of the same problem."""
+        copy = TreeSet(
+            self.problem, found, tolerance=tolerance, index=self._index, limits=self.limits,
             without=self._without | frozenset(without), is_bare=self._is_bare,
         )  # fmt: skip
+        copy._restrictions, copy._class_weights = self._restrictions, self._class_weights
+        return copy
 
     def _leave_out(self, columns: set[int]) -> TreeSet:
         allowed = np.ones(len(self.problem.features.columns), dtype=bool)
@@ -903,9 +929,11 @@ def good_trees(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    problem, weights = model.pose(X, y, sample_weight)
+    problem, weights, factors = model.pose(X, y, sample_weight)
     limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
-    return find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))
+    found = find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))
+    found._class_weights = None if factors is None else factors.tolist()
+    return found
 
 
 def find_tree_set(

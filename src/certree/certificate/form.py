@@ -249,6 +249,50 @@ def find_flaws(document: Any) -> list[str]:
     return flaws
 
 
+SET_FORMAT = "certree.good_trees"
+SET_VERSION = 1
+
+
+def _is_restriction(value: Any) -> bool:
+    known: Mapping[str, Callable[[Any], bool]] = {
+        "root": TEXT.accepts,
+        "leaves": lambda ends: isinstance(ends, list) and len(ends) == 2 and all(map(POSITIVE.accepts, ends)),
+        "without": lambda names: isinstance(names, list) and all(map(TEXT.accepts, names)),
+    }
+    return isinstance(value, Mapping) and all(name in known and known[name](own) for name, own in value.items())
+
+
+SET_FIELDS: Fields = {
+    **{name: FIELDS[name] for name in ("format", "version", "certree", "status", "rounding", "regularization")},
+    **{name: FIELDS[name] for name in ("constraints", "thresholds")},
+    **SINCE_VERSION[2],
+    "is_complete": FLAG,
+    "optimum": NUMBER,
+    "tolerance": AMOUNT,
+    "threshold": NUMBER,
+    "complete_below": NUMBER,
+    "count": Form(
+        "two whole numbers of at least 0",
+        lambda value: isinstance(value, list) and len(value) == 2 and all(map(COUNT.accepts, value)),
+    ),
+    "idle": FLAG,
+    "restrictions": Form(
+        "a list of restrictions", lambda value: isinstance(value, list) and all(map(_is_restriction, value))
+    ),
+}
+"""Of the certificate of a set of good trees."""
+
+
+def find_set_flaws(document: Any) -> list[str]:
+    """What is wrong with the form of the certificate of a set, one sentence each."""
+    stated = document.get("format") if isinstance(document, Mapping) else None
+    if stated != SET_FORMAT:
+        raise ValueError(f"not a certificate of a set of good trees: format is {quote(stated)}, not {SET_FORMAT!r}")
+    if not is_whole(document.get("version")) or document["version"] != SET_VERSION:
+        return [f"version is {quote(document.get('version'))}; this release reads version {SET_VERSION}"]
+    return _compare(document, SET_FIELDS, {"class_weights": AMOUNTS.or_null}, "")
+
+
 def _compare(document: Mapping[str, Any], required: Fields, optional: Fields, place: str) -> list[str]:
     flaws = [f"{place}{name} is missing from the certificate" for name in required if name not in document]
     for name, value in document.items():

@@ -11,6 +11,7 @@ from certree.tree import Digits, Test, Tree
 from certree.tree.words import label_text, reward_text, share_of_label, share_text, size_text
 
 INK, PALE_INK, LINE = "#222222", "#666666", "#9a9a9a"
+MARK = "#c0392b"
 LINE_HEIGHT = 1.3
 SMALL = 0.8
 """Font size of the second lines, in that of the first."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from certree.certificate.words import make_statement
-from certree.plot.boxes import LINE, LINE_HEIGHT, PALE_INK, SMALL, Box, make_box
+from certree.plot.boxes import LINE, LINE_HEIGHT, MARK, PALE_INK, SMALL, Box, make_box
 from certree.plot.canvas import import_pyplot, text_width
 from certree.plot.layout import place_down, place_right
 from certree.tree import READABLE, Digits, Tree, tree_of
@@ -34,6 +34,7 @@ def plot_tree(
     direction: Literal["auto", "down", "right"] = "auto",
     show_certificate: bool = True,
     evaluation: Any = None,
+    marked: Collection[int] = (),
 ) -> Axes:
     """Draw a tree.
 
@@ -58,6 +59,8 @@ def plot_tree(
         Whether a line below the tree says what was proved, where the model knows it.
     evaluation : Evaluation or None, default=None
         Of a policy, from `certree.policy.evaluate`: what it gains on rows that it has not seen is then told below it.
+    marked : node numbers, default=()
+        Nodes that get a frame which cannot be overlooked.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def plot_tree(
 
     _draw_branches(ax, tree, boxes, x, y, font_size, scale, is_down=is_down)
     for node, box in enumerate(boxes):
-        _draw_box(ax, tree, node, box, x[node], y[node], font_size, scale, filled=filled)
+        _draw_box(ax, tree, node, box, x[node], y[node], font_size, scale, filled=filled, is_marked=node in marked)
     if caption:
         ax.text(
             (left + right) / 2, bottom + margin, "\n".join(caption), linespacing=LINE_HEIGHT,
@@ -216,18 +219,20 @@ def _draw_branches(
 
 
 def _draw_box(
-    ax: Axes, tree: Tree, node: int, box: Box, x: float, y: float, font_size: float, scale: float, *, filled: bool
-) -> None:
+    ax: Axes, tree: Tree, node: int, box: Box, x: float, y: float, font_size: float, scale: float, *, filled: bool,
+    is_marked: bool,
+) -> None:  # fmt: skip
     """A box whose left and upper edges are given."""
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     style = f"round,pad=0,rounding_size={0.45 * font_size}"
     face = leaf_colour(tree, node) if box.is_leaf and filled else "white"
-    edge = PALETTE[tree.label[node] % len(PALETTE)] if box.is_leaf else PALE_INK
+    edge = MARK if is_marked else PALETTE[tree.label[node] % len(PALETTE)] if box.is_leaf else PALE_INK
     ax.add_patch(
         FancyBboxPatch(
             (x, y - box.height), box.width, box.height,
-            boxstyle=style, facecolor=face, edgecolor=edge, linewidth=1.1 * scale, mutation_aspect=1, zorder=3,
+            boxstyle=style, facecolor=face, edgecolor=edge, linewidth=(3.0 if is_marked else 1.1) * scale,
+            mutation_aspect=1, zorder=3,
         )
     )  # fmt: skip
 
