@@ -56,6 +56,9 @@ struct SideBatch {
     Lane low[2][size];
 };
 
+// Where codes end among the rows of an axis: at nearly every row or hardly any; at some; or the axis is categorical.
+enum class CodeEnds { alike, mixed, categories };
+
 struct Kernels {
     static constexpr std::int32_t lanes = 8;
     static constexpr std::int32_t root_batch = SideBatch<std::int16_t>::size;
@@ -111,10 +114,11 @@ struct Kernels {
     // One axis of stumps under a batch of root tests. order: 2 · row, by the rows' codes on the axis, and 1 added to
     // the last row of each code; cells: amount and root code of every row. Over the codes, widens the extremes of x,
     // the sum of the rows so far on which the root test holds, and of y − x, where y is the sum of all so far; sums are
-    // of one code on a categorical axis. The same in 16 bits, where every sum and code fits.
-    void (*sides)(const std::int32_t* order, std::int32_t n, const std::int32_t* cells, bool is_categorical,
+    // of one code on a categorical axis. How codes end changes the time it takes, and only for categories the result.
+    // The same in 16 bits, where every sum and code fits.
+    void (*sides)(const std::int32_t* order, std::int32_t n, const std::int32_t* cells, CodeEnds ends,
                   SideBatch<std::int32_t>& batch);
-    void (*short_sides)(const std::int32_t* order, std::int32_t n, const std::int16_t* cells, bool is_categorical,
+    void (*short_sides)(const std::int32_t* order, std::int32_t n, const std::int16_t* cells, CodeEnds ends,
                         SideBatch<std::int16_t>& batch);
 
     // positive[h], negative[h], h = 0..n: amounts of each label on the left side in the first h groups of an axis; the

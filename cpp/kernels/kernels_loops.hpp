@@ -138,10 +138,11 @@ void walk(SegmentTree& tree, const std::int32_t* rows, const std::int32_t* start
 }
 
 // A vector's width of root tests from `first` on.
-template <class Lane, bool is_categorical>
+template <class Lane, CodeEnds ends>
 inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cells, SideBatch<Lane>& batch,
                      std::size_t first) {
     typedef Lane Lanes __attribute__((vector_size(32)));
+    typedef std::int32_t Words __attribute__((vector_size(32)));
     constexpr std::size_t width = sizeof(Lanes);
     Lanes test;
     Lanes high0;
@@ -155,18 +156,24 @@ inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cell
     __builtin_memcpy(&low1, batch.low[1] + first, width);
     Lanes left{};
     Lanes both{};
+    const auto widen = [&](const Lanes& x, const Lanes& y) {
+        high0 = x > high0 ? x : high0;
+        low0 = x < low0 ? x : low0;
+        high1 = y > high1 ? y : high1;
+        low1 = y < low1 ? y : low1;
+    };
     for (std::int32_t i = 0; i < n; ++i) {
         const Lane* cell = cells + (order[i] & ~1);
         const Lanes amount = Lanes{} + cell[0];
         left += amount & (Lanes{} + cell[1] <= test);
         both += amount;
-        if ((order[i] & 1) != 0) {
-            const Lanes right = both - left;
-            high0 = left > high0 ? left : high0;
-            low0 = left < low0 ? left : low0;
-            high1 = right > high1 ? right : high1;
-            low1 = right < low1 ? right : low1;
-            if (is_categorical) {
+        if constexpr (ends == CodeEnds::mixed) {
+            // At every row, as zeros but at the last of a code: a branch that nobody foresees costs more.
+            const auto last = (Lanes)(((Words{} + order[i]) << 31) >> 31);
+            widen(left & last, (both - left) & last);
+        } else if ((order[i] & 1) != 0) {
+            widen(left, both - left);
+            if constexpr (ends == CodeEnds::categories) {
                 left = both = Lanes{};
             }
         }
@@ -178,12 +185,12 @@ inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cell
 }
 
 template <class Lane>
-void sides(const std::int32_t* order, std::int32_t n, const Lane* cells, bool is_categorical, SideBatch<Lane>& batch) {
+void sides(const std::int32_t* order, std::int32_t n, const Lane* cells, CodeEnds ends, SideBatch<Lane>& batch) {
     for (std::size_t first = 0; first < batch.size; first += 32 / sizeof(Lane)) {
-        if (is_categorical) {
-            sides_of<Lane, true>(order, n, cells, batch, first);
-        } else {
-            sides_of<Lane, false>(order, n, cells, batch, first);
+        switch (ends) {
+        case CodeEnds::alike: sides_of<Lane, CodeEnds::alike>(order, n, cells, batch, first); break;
+        case CodeEnds::mixed: sides_of<Lane, CodeEnds::mixed>(order, n, cells, batch, first); break;
+        case CodeEnds::categories: sides_of<Lane, CodeEnds::categories>(order, n, cells, batch, first); break;
         }
     }
 }

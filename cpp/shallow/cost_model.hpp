@@ -117,6 +117,11 @@ inline bool rounds_pay(const Local& local, bool is_short) {
     return exact_cycles(local) > n_axes * n_axes * local.n_rows * (is_short ? 8.0 : 16.0);
 }
 
+// Whether a processor foresees at which rows of an axis a code ends: the factor is chosen, not fitted.
+inline bool are_ends_foreseen(std::int32_t n_rows, std::int32_t n_tests) {
+    return 16 * (n_rows - n_tests) < n_rows || 16 * n_tests < n_rows;
+}
+
 // After two rounds, in passes over the rows: whether those to come take more than trees for the tests still open.
 inline bool trees_outrun_rounds(std::int32_t n_open, std::int32_t n_tests) {
     return n_open / 48.0 > 2.0 + 10.0 * n_open / n_tests;

@@ -557,7 +557,7 @@ namespace {
 // Sums taken anew for every root test and code, in 64 bits.
 template <class Lane>
 void sides_against_sums(const Kernels& kernels, void (*Kernels::*sides)(const std::int32_t*, std::int32_t, const Lane*,
-                                                                        bool, SideBatch<Lane>&)) {
+                                                                        CodeEnds, SideBatch<Lane>&)) {
     Random random(18);
     const std::int64_t most = sizeof(Lane) == 2 ? std::numeric_limits<std::int16_t>::max() : most_total;
     for (int repeat = 0; repeat < 200; ++repeat) {
@@ -611,8 +611,13 @@ void sides_against_sums(const Kernels& kernels, void (*Kernels::*sides)(const st
                 }
             }
         }
-        (kernels.*sides)(order.data(), n, cells.data(), is_categorical, batch);
-        CHECK(std::memcmp(&batch, &expected, sizeof batch) == 0);
+        for (const CodeEnds ends : {CodeEnds::alike, CodeEnds::mixed, CodeEnds::categories}) {
+            SideBatch<Lane> found = batch;
+            if (is_categorical == (ends == CodeEnds::categories)) {
+                (kernels.*sides)(order.data(), n, cells.data(), ends, found);
+                CHECK(std::memcmp(&found, &expected, sizeof found) == 0);
+            }
+        }
     }
 }
 

@@ -51,6 +51,7 @@ private:
         std::vector<Known> known;        // by test, between two ends
         std::vector<Open> open;
         std::vector<Run> left_over;
+        bool has_given_up = false;
     };
     Amount between(const Root& root, std::int32_t a, std::int32_t b) const;
     void find_open(Root& root);
@@ -58,6 +59,7 @@ private:
     template <class Lane>
     void look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells);
     void note(std::size_t axis, std::int32_t test, const Extremes& extremes);
+    bool are_trees_faster(std::int32_t n_open, const LocalAxis& axis) const;
     void give_up(Root& root);
 
     const Prepared& prepared_;
@@ -218,10 +220,13 @@ void RootRounds::look(std::size_t axis, const std::vector<std::int32_t>& tests, 
     }
     for (std::size_t c = 0; c < order_.size(); ++c) {
         const auto n = static_cast<std::int32_t>(order_[c].size());
+        const CodeEnds ends = local_.axes[c].is_categorical                            ? CodeEnds::categories
+                              : forecast::are_ends_foreseen(n, local_.axes[c].n_tests) ? CodeEnds::alike
+                                                                                       : CodeEnds::mixed;
         if constexpr (sizeof(Lane) == sizeof(std::int16_t)) {
-            prepared_.kernels.short_sides(order_[c].data(), n, cells.data(), local_.axes[c].is_categorical, batch);
+            prepared_.kernels.short_sides(order_[c].data(), n, cells.data(), ends, batch);
         } else {
-            prepared_.kernels.sides(order_[c].data(), n, cells.data(), local_.axes[c].is_categorical, batch);
+            prepared_.kernels.sides(order_[c].data(), n, cells.data(), ends, batch);
         }
     }
     for (std::size_t k = 0; k < tests.size(); ++k) {
@@ -243,11 +248,18 @@ void RootRounds::note(std::size_t axis, std::int32_t test, const Extremes& extre
     wanted_.more_than = std::max(wanted_.more_than, known.left + known.right - prepared_.amounts.slack);
 }
 
+bool RootRounds::are_trees_faster(std::int32_t n_open, const LocalAxis& axis) const {
+    // Small tables then see both.
+    return prepared_.control.is_off(no_cost_model) ? n_open % 3 == 1
+                                                   : forecast::trees_outrun_rounds(n_open, axis.n_tests);
+}
+
 void RootRounds::give_up(Root& root) {
     for (const Open& open : root.open) {
         root.left_over.push_back(open.tests);
     }
     root.open.clear();
+    root.has_given_up = true;
 }
 
 std::vector<std::vector<Run>> RootRounds::run() {
@@ -275,12 +287,15 @@ std::vector<std::vector<Run>> RootRounds::run() {
         }
         for (std::size_t a = 0; a < roots_.size(); ++a) {
             Root& root = roots_[a];
+            if (root.has_given_up) {
+                continue;
+            }
             find_open(root);
             std::int32_t n_open = 0;
             for (const Open& open : root.open) {
                 n_open += open.tests.to - open.tests.from;
             }
-            if (round > 0 && forecast::trees_outrun_rounds(n_open, local_.axes[a].n_tests)) {
+            if (round > 0 && are_trees_faster(n_open, local_.axes[a])) {
                 give_up(root);
             }
         }
