@@ -122,6 +122,7 @@ struct Wanted {
 // Rounds of batches of root tests, until intervals rule out the others: see root_rounds.cpp. Fills the gains of the
 // tests looked at and returns, by axis, those that are left for find_pair_gains.
 bool rounds_pay(const Prepared& prepared);
+bool rounds_outrun_tables(const Prepared& prepared);
 std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted);
 
 // Depth two: fills the gains of one and two leaves; of root tests that are not wanted they may stay 0. Stops early,

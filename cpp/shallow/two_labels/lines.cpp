@@ -18,11 +18,11 @@ constexpr Amount coarse_total = Amount{1} << 12;
 }  // namespace
 
 RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool is_fine) {
-    Amount total = 0;
+    Amount sum = 0;
     Amount bits = 0;
     for (const std::int32_t row : set.rows) {
         const Amount balance = magnitude(instance.balance[static_cast<std::size_t>(row)]);
-        total += balance;
+        sum += balance;
         bits |= balance;
     }
     shift = bits == 0 ? 0 : std::countr_zero(static_cast<std::uint64_t>(bits));
@@ -30,8 +30,8 @@ RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool
     // slack is in range.
     const auto n_rows = static_cast<Amount>(set.rows.size());
     const Amount most = is_fine ? fine_total - n_rows : std::max(coarse_total, n_rows);
-    const bool is_exact = (total >> shift) <= most;
-    while ((total >> shift) > most) {
+    const bool is_exact = (sum >> shift) <= most;
+    while ((sum >> shift) > most) {
         ++shift;
     }
     small.reserve(set.rows.size());
@@ -40,6 +40,7 @@ RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool
         const Amount balance = instance.balance[static_cast<std::size_t>(row)];
         small.push_back(static_cast<std::int32_t>((balance + half) >> shift));
         slack += magnitude((Amount{small.back()} << shift) - balance);
+        total += magnitude(small.back());
     }
 }
 

@@ -22,6 +22,7 @@ inline Amount magnitude(Amount x) {
 // sum over leaves may be off by `slack`: by what all of them were rounded.
 struct RoundedAmounts {
     std::vector<std::int32_t> small;
+    Amount total = 0;  // of their magnitudes
     int shift = 0;
     Amount slack = 0;
 

@@ -212,7 +212,10 @@ bool are_sparse(const Prepared& prepared, const std::vector<std::vector<Run>>& r
 }  // namespace
 
 void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
-    std::vector<std::vector<Run>> promising = find_promising_roots(prepared);
+    std::vector<std::vector<Run>> promising;
+    if (!rounds_outrun_tables(prepared)) {
+        promising = find_promising_roots(prepared);
+    }
     if (promising.empty() && rounds_pay(prepared)) {
         promising = look_in_rounds(prepared, gains, wanted);
         if (std::all_of(promising.begin(), promising.end(), [](const auto& runs) { return runs.empty(); })) {

@@ -6,6 +6,7 @@
 // which costs λ, and the whole one. Rounded amounts are costs in their own right, so both hold for them; their slack is
 // added where a bound is compared with what is wanted.
 #include <limits>
+#include <ranges>
 
 #include "bounds.hpp"
 #include "shallow/cost_model.hpp"
@@ -31,10 +32,11 @@ struct Open {
 };
 
 // Whether sums of amounts, and codes, fit in 16 bits.
-bool is_short(std::int64_t total, const Local& local) {
+bool is_short(const Prepared& prepared) {
     constexpr std::int32_t most = std::numeric_limits<std::int16_t>::max();
-    return total <= most && std::all_of(local.axes.begin(), local.axes.end(),
-                                        [](const LocalAxis& axis) { return axis.n_codes <= most; });
+    const std::vector<LocalAxis>& axes = prepared.local.axes;
+    return prepared.amounts.total <= most &&
+           std::all_of(axes.begin(), axes.end(), [](const LocalAxis& axis) { return axis.n_codes <= most; });
 }
 
 class RootRounds {
@@ -47,19 +49,19 @@ private:
     struct Root {
         std::vector<std::int32_t> sums;  // by test: of the rows on which it holds
         std::vector<std::int32_t> mass;  // by code: amounts of the rows up to it
-        std::vector<double> spread;      // by code: the same, of each label in parts of all its amounts
         std::vector<Known> known;        // by test, between two ends
         std::vector<Open> open;
         std::vector<Run> left_over;
         bool has_given_up = false;
     };
     Amount between(const Root& root, std::int32_t a, std::int32_t b) const;
+    double spread(const Root& root, std::int32_t test) const;
     void find_open(Root& root);
     std::vector<std::int32_t> choose(const Root& root) const;
     template <class Lane>
     void look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells);
     void note(std::size_t axis, std::int32_t test, const Extremes& extremes);
-    bool are_trees_faster(std::int32_t n_open, const LocalAxis& axis) const;
+    bool are_trees_faster(const Root& root, const LocalAxis& axis) const;
     void give_up(Root& root);
 
     const Prepared& prepared_;
@@ -70,7 +72,8 @@ private:
     std::int32_t batch_;
     bool is_short_ = false;
     std::int32_t all_ = 0;
-    Amount whole_;  // the best gain of depth one
+    double part_[2] = {0.0, 0.0};  // of the amounts of a label, twice, in all of them
+    Amount whole_;                 // the best gain of depth one
     std::vector<Root> roots_;
     std::vector<std::vector<std::int32_t>> order_;  // by axis: rows by code, doubled, and 1 added to the last of a code
     std::vector<std::int16_t> short_cells_;
@@ -86,19 +89,13 @@ RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, s
       batch_(batch),
       roots_(local_.axes.size()),
       order_(local_.axes.size()) {
-    std::int64_t total = 0;
-    double of_label[2] = {0.0, 0.0};
+    const Amount total = prepared.amounts.total;
     for (const std::int32_t amount : amounts_) {
         all_ += amount;
-        total += magnitude(amount);
-        of_label[amount < 0 ? 1 : 0] += static_cast<double>(magnitude(amount));
     }
-    const double part[2] = {1.0 / std::max(1.0, of_label[0]), 1.0 / std::max(1.0, of_label[1])};
-    std::vector<double> parts(amounts_.size());
-    for (std::size_t i = 0; i < amounts_.size(); ++i) {
-        parts[i] = static_cast<double>(magnitude(amounts_[i])) * part[amounts_[i] < 0 ? 1 : 0];
-    }
-    is_short_ = is_short(total, local_);
+    part_[0] = 1.0 / std::max(1.0, static_cast<double>(total + all_));
+    part_[1] = 1.0 / std::max(1.0, static_cast<double>(total - all_));
+    is_short_ = is_short(prepared);
     Extremes extremes;
     for (std::size_t a = 0; a < local_.axes.size(); ++a) {
         const LocalAxis& axis = local_.axes[a];
@@ -106,11 +103,9 @@ RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, s
         Root& root = roots_[a];
         root.sums.resize(static_cast<std::size_t>(axis.n_tests));
         root.mass.resize(static_cast<std::size_t>(axis.n_tests) + 1);
-        root.spread.resize(static_cast<std::size_t>(axis.n_tests) + 1);
         order_[a].resize(active.rows.size());
         std::int32_t sum = 0;
         std::int32_t mass = 0;
-        double spread = 0.0;
         std::size_t at = 0;
         for (std::size_t test = 0; test < root.sums.size(); ++test) {
             const auto end = static_cast<std::size_t>(active.start[test + 1]);
@@ -119,18 +114,15 @@ RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, s
                 const auto row = static_cast<std::size_t>(active.rows[at]);
                 sum += amounts_[row];
                 mass += std::abs(amounts_[row]);
-                spread += parts[row];
                 order_[a][at] = 2 * active.rows[at];
             }
             order_[a][at - 1] += 1;
             root.sums[test] = sum;
             root.mass[test] = mass;
-            root.spread[test] = spread;
             extremes.high[0] = std::max(extremes.high[0], sum);
             extremes.low[0] = std::min(extremes.low[0], sum);
         }
         root.mass.back() = static_cast<std::int32_t>(total);
-        root.spread.back() = 2.0;
     }
     const int shift = prepared.amounts.shift;
     const Amount stump = Amount{stump_gain(all_, extremes.high[0], extremes.low[0])} << shift;
@@ -141,6 +133,16 @@ RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, s
 Amount RootRounds::between(const Root& root, std::int32_t a, std::int32_t b) const {
     const std::int32_t before = a < 0 ? 0 : root.mass[static_cast<std::size_t>(a)];
     return Amount{root.mass[static_cast<std::size_t>(b)] - before} << prepared_.amounts.shift;
+}
+
+// The amounts of the rows up to a code, of each label in parts of all its amounts, two in all. Pre: an ordered axis.
+double RootRounds::spread(const Root& root, std::int32_t test) const {
+    if (test == static_cast<std::int32_t>(root.sums.size())) {
+        return 2.0;
+    }
+    const std::int32_t mass = root.mass[static_cast<std::size_t>(test)];
+    const std::int32_t sum = root.sums[static_cast<std::size_t>(test)];
+    return static_cast<double>(Amount{mass} + sum) * part_[0] + static_cast<double>(Amount{mass} - sum) * part_[1];
 }
 
 void RootRounds::find_open(Root& root) {
@@ -190,15 +192,17 @@ std::vector<std::int32_t> RootRounds::choose(const Root& root) const {
         const std::int32_t room = batch_ - static_cast<std::int32_t>(tests.size());
         const std::int64_t share = std::max<std::int64_t>(1, (std::int64_t{batch_} * n + n_open / 2) / n_open);
         const auto n_chosen = static_cast<std::int32_t>(std::min<std::int64_t>({n, share, room}));
-        const auto first = root.spread.begin() + here.tests.from;
-        const double from = here.tests.from == 0 ? 0.0 : *(first - 1);
-        const double to = root.spread[static_cast<std::size_t>(here.tests.to)];
+        const double from = here.tests.from == 0 ? 0.0 : spread(root, here.tests.from - 1);
+        const double to = spread(root, here.tests.to);
         std::int32_t next = here.tests.from;
         for (std::int32_t k = 0; k < n_chosen; ++k) {
             const double goal = from + (to - from) * (k + 1) / (n_chosen + 1);
-            const auto at = std::lower_bound(first, first + n, goal) - root.spread.begin();
+            const auto in_run = std::views::iota(here.tests.from, here.tests.to);
+            const auto at =
+                std::ranges::lower_bound(in_run, goal, {}, [&](std::int32_t test) { return spread(root, test); });
             // Room for those to come.
-            const auto test = std::clamp(static_cast<std::int32_t>(at), next, here.tests.to - (n_chosen - k));
+            const auto test = std::clamp(here.tests.from + static_cast<std::int32_t>(at - in_run.begin()), next,
+                                         here.tests.to - (n_chosen - k));
             tests.push_back(test);
             next = test + 1;
         }
@@ -220,9 +224,10 @@ void RootRounds::look(std::size_t axis, const std::vector<std::int32_t>& tests, 
     }
     for (std::size_t c = 0; c < order_.size(); ++c) {
         const auto n = static_cast<std::int32_t>(order_[c].size());
-        const CodeEnds ends = local_.axes[c].is_categorical                            ? CodeEnds::categories
-                              : forecast::are_ends_foreseen(n, local_.axes[c].n_tests) ? CodeEnds::alike
-                                                                                       : CodeEnds::mixed;
+        const CodeEnds ends = local_.axes[c].is_categorical ? CodeEnds::categories
+                              : forecast::are_ends_foreseen(amounts_.size() * order_.size(), n, local_.axes[c].n_tests)
+                                  ? CodeEnds::alike
+                                  : CodeEnds::mixed;
         if constexpr (sizeof(Lane) == sizeof(std::int16_t)) {
             prepared_.kernels.short_sides(order_[c].data(), n, cells.data(), ends, batch);
         } else {
@@ -248,10 +253,15 @@ void RootRounds::note(std::size_t axis, std::int32_t test, const Extremes& extre
     wanted_.more_than = std::max(wanted_.more_than, known.left + known.right - prepared_.amounts.slack);
 }
 
-bool RootRounds::are_trees_faster(std::int32_t n_open, const LocalAxis& axis) const {
-    // Small tables then see both.
-    return prepared_.control.is_off(no_cost_model) ? n_open % 3 == 1
-                                                   : forecast::trees_outrun_rounds(n_open, axis.n_tests);
+bool RootRounds::are_trees_faster(const Root& root, const LocalAxis& axis) const {
+    std::int32_t n_open = 0;
+    for (const Open& open : root.open) {
+        n_open += open.tests.to - open.tests.from;
+    }
+    if (prepared_.control.is_off(no_cost_model)) {
+        return n_open % 3 == 1;  // small tables then see both
+    }
+    return forecast::trees_outrun_rounds(n_open, static_cast<std::int32_t>(root.open.size()), axis.n_tests);
 }
 
 void RootRounds::give_up(Root& root) {
@@ -291,11 +301,7 @@ std::vector<std::vector<Run>> RootRounds::run() {
                 continue;
             }
             find_open(root);
-            std::int32_t n_open = 0;
-            for (const Open& open : root.open) {
-                n_open += open.tests.to - open.tests.from;
-            }
-            if (round > 0 && are_trees_faster(n_open, local_.axes[a])) {
+            if (round > 0 && are_trees_faster(root, local_.axes[a])) {
                 give_up(root);
             }
         }
@@ -311,18 +317,15 @@ std::vector<std::vector<Run>> RootRounds::run() {
 }  // namespace
 
 bool rounds_pay(const Prepared& prepared) {
-    const Local& local = prepared.local;
     if (prepared.control.is_off(no_rounds)) {
         return false;
     }
-    if (prepared.control.is_off(no_cost_model)) {
-        return true;
-    }
-    std::int64_t total = 0;
-    for (const std::int32_t amount : prepared.amounts.small) {
-        total += magnitude(amount);
-    }
-    return forecast::rounds_pay(local, is_short(total, local));
+    return prepared.control.is_off(no_cost_model) || forecast::rounds_pay(prepared.local, is_short(prepared));
+}
+
+bool rounds_outrun_tables(const Prepared& prepared) {
+    return !prepared.control.is_off(no_cost_model) && rounds_pay(prepared) &&
+           forecast::rounds_outrun_tables(is_short(prepared));
 }
 
 std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted) {

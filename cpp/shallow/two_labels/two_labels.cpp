@@ -133,12 +133,13 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     // No split can save more than everything, less its two penalties.
     const Amount most = set.worst - 4 * penalty;
     std::vector<std::int32_t> candidates;
-    std::vector<Amount> bound(n_tests);
+    const auto bound_of = [&](std::size_t t) {
+        return std::min(most, gains.total(t, amounts.shift, penalty) + amounts.slack);
+    };
     Amount best = -unreachable;
     for (std::size_t t = 0; t < n_tests; ++t) {
-        bound[t] = std::min(most, gains.total(t, amounts.shift, penalty) + amounts.slack);
-        if (bound[t] > best) {
-            best = bound[t];
+        if (const Amount bound = bound_of(t); bound > best) {
+            best = bound;
             candidates.assign(1, static_cast<std::int32_t>(t));
         }
     }
@@ -156,7 +157,9 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     // Rounded amounts: every root test that may be the best is solved exactly, most promising first.
     candidates.clear();
     Amount goal = std::min(budget, answer.value);
+    std::vector<Amount> bound(n_tests);
     for (std::size_t t = 0; t < n_tests; ++t) {
+        bound[t] = bound_of(t);
         if (to_cost(bound[t]) < goal) {
             candidates.push_back(static_cast<std::int32_t>(t));
         }
