@@ -76,17 +76,35 @@ class Lane:
         self.tree, self.build = place / "tree", place / "build"
         for name in COPIED:
             _refresh(ROOT / name, self.tree / name)
-        engine = importlib.util.find_spec("certree._engine")
-        assert engine is not None
-        assert engine.origin is not None
-        shutil.copy2(engine.origin, self.tree / "src" / "certree")
+        self._take_engine(self._find_engine())
         tools = ["-G", "Ninja"] if shutil.which("ninja") else []
         if shutil.which("ccache"):
             tools.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
         # Little optimisation: most of the time is the compiler's.
         self._must(
-            "cmake", "-S", self.tree, "-B", self.build, *tools, "-DCERTREE_TESTS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
-        )
+            "cmake", "-S", self.tree, "-B", self.build, *tools, "-DCERTREE_TESTS=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+            "-DSKBUILD=ON", f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_DIR={self._ask_nanobind()}",
+        )  # fmt: skip
+
+    @staticmethod
+    def _ask_nanobind() -> str:
+        command = [sys.executable, "-m", "nanobind", "--cmake_dir"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    @staticmethod
+    def _find_engine() -> Path:
+        """The compiled module of the installed package."""
+        engine = importlib.util.find_spec("certree._engine")
+        assert engine is not None
+        assert engine.origin is not None
+        return Path(engine.origin)
+
+    def _take_engine(self, module: Path) -> None:
+        """Has the copy's package use a compiled module."""
+        package = self.tree / "src" / "certree"
+        for old in package.glob("_engine.*so"):
+            old.unlink()
+        shutil.copy2(module, package)
 
     def catch(self, tests: Sequence[str]) -> str:
         """What fails on the tree as it stands; empty where nothing does."""
@@ -105,10 +123,18 @@ class Lane:
         path = self.tree / mutant.file
         text = path.read_text(encoding="utf-8")
         path.write_text(mutant.apply(text), encoding="utf-8")
+        is_compiled = bool(mutant.tests) and mutant.file.startswith("cpp/")
         try:
+            if is_compiled:
+                # What Python tests are to catch must have got into the module that they import.
+                if self._fails("cmake", "--build", self.build, "--target", "_engine"):
+                    return NOT_BUILT
+                self._take_engine(next(self.build.glob("_engine.*so")))
             return self.catch(mutant.tests)
         finally:
             path.write_text(text, encoding="utf-8")
+            if is_compiled:
+                self._take_engine(self._find_engine())
 
     def _must(self, *command: object) -> None:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)

@@ -1,5 +1,9 @@
 // What good trees say of each row, in one pass from the root down. What the rest of the best tree around a node costs
 // ("outside"), and what its leaf costs, make the best tree in which this node is a leaf: all its rows get that label.
+//
+// Two leaves of one label may be the sides of a split here, which makes no good tree, and yet nothing is said that does
+// not hold: one leaf in their place has that label too (what is best for both parts is best for the whole) and costs a
+// penalty less, so there is a good tree that gives their rows this label at no higher cost.
 #include <algorithm>
 #include <limits>
 
@@ -23,13 +27,12 @@ public:
           categorical_(categorical),
           n_rows_(n_rows),
           n_labels_(n_labels),
-          around_leaf_(graph.n_nodes(), unreachable),
-          around_split_(graph.n_nodes(), unreachable),
+          around_(graph.n_nodes(), unreachable),
           entry_(graph.n_nodes(), -1),
           found_(n_rows * n_labels, unreachable) {}
 
     std::vector<Amount> run(const Control& control) {
-        around_leaf_[0] = around_split_[0] = 0;
+        around_[0] = 0;
         for (std::size_t node = 0; node < graph_.n_nodes() && !control.should_stop(); ++node) {
             if (node == 0 || !graph_.is_leaf(node)) {
                 look_at(node);
@@ -75,14 +78,9 @@ private:
         known = std::min(known, value);
     }
 
-    // What goes with a leaf on the one side: any tree of the other, but not a leaf of the same label.
-    Amount beside_leaf(std::size_t leaf, std::size_t other) const {
-        return graph_.are_idle(leaf, other) ? best_.split[other] : best_.any[other];
-    }
-
     void look_at(std::size_t node) {
         const std::vector<std::int32_t> rows = rows_of(node);
-        const Amount as_leaf = add(around_leaf_[node], graph_.leaf[node]);
+        const Amount as_leaf = add(around_[node], graph_.leaf[node]);
         if (as_leaf <= graph_.budget) {
             for (const std::int32_t row : rows) {
                 lower(row, static_cast<std::size_t>(graph_.label[node]), as_leaf);
@@ -110,11 +108,10 @@ private:
         for (std::size_t e = from; e < to; ++e) {
             const auto l = static_cast<std::size_t>(graph_.left[e]);
             const auto r = static_cast<std::size_t>(graph_.right[e]);
-            const Amount around = around_split_[node];
             const auto pass = [&](std::size_t side, std::size_t other, Amount* leaves) {
-                const Amount with_leaf = add(around, beside_leaf(side, other));
+                const Amount around = add(around_[node], best_.any[other]);
                 if (graph_.is_leaf(side)) {
-                    const Amount value = add(with_leaf, graph_.leaf[side]);
+                    const Amount value = add(around, graph_.leaf[side]);
                     if (value <= graph_.budget) {
                         leaves[graph_.label[side]] = value;
                         has_leaves = true;
@@ -124,8 +121,7 @@ private:
                 if (entry_[side] < 0) {
                     entry_[side] = static_cast<std::int64_t>(e);
                 }
-                around_leaf_[side] = std::min(around_leaf_[side], with_leaf);
-                around_split_[side] = std::min(around_split_[side], add(around, best_.any[other]));
+                around_[side] = std::min(around_[side], around);
             };
             pass(l, r, left_.data() + (e - from) * n_labels_);
             pass(r, l, right_.data() + (e - from + 1) * n_labels_);
@@ -172,9 +168,8 @@ private:
     const std::uint8_t* categorical_;
     std::size_t n_rows_;
     std::size_t n_labels_;
-    std::vector<Amount> around_leaf_;   // the least that the rest of a tree costs where the node is a leaf
-    std::vector<Amount> around_split_;  // and where it is split
-    std::vector<std::int64_t> entry_;   // an edge that leads to the node
+    std::vector<Amount> around_;       // the least that the rest of a tree costs
+    std::vector<std::int64_t> entry_;  // an edge that leads to the node
     std::vector<Amount> found_;
     std::vector<Amount> left_;
     std::vector<Amount> right_;
