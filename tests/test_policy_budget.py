@@ -21,6 +21,7 @@ from random_problems import COLUMN_KINDS, WEIGHT_KINDS, make_column, make_weight
 import certree
 from certree import PolicyTree, Problem, certify, policy
 from certree.datasets import make_policy
+from certree.policy import budget as budget_room
 from certree.policy import front, gap
 
 SLACK = 1e-9
@@ -169,6 +170,29 @@ def test_a_time_limit_leaves_a_true_bound() -> None:
     assert stopped.status_ == "time_limit"
     assert stopped.objective_ <= whole.objective_ <= stopped.upper_bound_
     assert stopped.spend_ <= 0.33
+
+
+def test_a_limit_is_no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a stop leaves open is a gap, however small it is beside the rewards: 0.25 of 1.8e9."""
+    X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [3.0, 1.0]])
+    rewards = np.array(
+        [
+            [3256825799.6527314, 793336678.8512695],
+            [586519692.5992256, 323958538.55345577],
+            [-6500785.5653854655, 2493519181.9538007],
+            [-896995223.4170398, 3285198238.839975],
+        ]
+    )
+    whole = PolicyTree(2, 0.25, budget=0.25).fit(X, rewards)
+    assert whole.status_ == "optimal"
+    for solves in range(4):
+        left = iter([None] * solves)
+        monkeypatch.setattr(
+            budget_room.Clock, "left", lambda self, left=left: replace(self._limits, time_limit=next(left, 0.0))
+        )
+        stopped = PolicyTree(2, 0.25, budget=0.25).fit(X, rewards)
+        assert stopped.objective_ <= whole.objective_ <= stopped.upper_bound_
+        assert (stopped.status_ == "optimal") == (stopped.objective_ == whole.objective_ and stopped.gap_ == 0)
 
 
 def test_a_stop_in_the_last_search_is_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -615,6 +639,19 @@ def test_a_budget_below_the_curve_is_refused(log: Any) -> None:
     for ask in (curve.at, curve.bound):
         with pytest.raises(ValueError, match=r"0\.4 is below 0\.5"):
             ask(0.4)
+
+
+def test_the_least_spend_of_a_curve_is_no_more_than_any_tree_spends() -> None:
+    """The weight of the second row is so small that the fixed point of the search loses it."""
+    X = np.array([[np.nan], [0.0], [1.0]])
+    rewards = np.array([[-236468302.3494081, 2780499640.814547, -758252356.3531368]] * 3)
+    spends = np.array([[3.0, 1.0, 3.0], [0.0, 2.0, 3.0], [3.0, 3.0, 0.0]])
+    weights = np.array([1483716.0, 5.557149873470534e-07, 1.0])
+    curve = policy.budget_curve(X, rewards, weights, spends=spends, max_depth=2, regularization=0.015625)
+    least = float(weights @ spends.min(axis=1) / weights.sum())
+    assert curve.least_spend <= least <= curve[0].spend
+    assert curve.bound(least) >= curve[0].objective
+    assert curve.at(curve[0].spend) is curve[0]
 
 
 def test_the_curve_is_drawn(log: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -296,6 +296,10 @@ def check_curve(case: Case) -> None:
             Fraction(bound) >= top - cost - slack,
             f"a tree that spends {float(spend)!r} has {float(top - cost)!r}, the bound is {bound!r}",
         )
+        if budget < curve[0].spend:
+            # The frugal tree differs from this one by so little that the fixed point of the search does not see it.
+            expect(curve[0].spend <= budget * (1 + 1e-9), f"a tree spends {budget!r}, the curve begins at {curve[0]!r}")
+            budget = curve[0].spend
         expect(
             Fraction(curve.at(budget).objective)
             <= max(top - other for paid, other in front if paid <= Fraction(budget) * (1 + Fraction(2, 10**12)))

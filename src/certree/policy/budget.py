@@ -255,9 +255,10 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
             # The search adds up in another order; the raw rows have the last word.
             best = search.offer(spending.measure(grow(spending.problem, found.plan)))
     lower = min(max(lower, 0.0), best.objective)
-    # Of an optimum that was proved up to rounding, the rest is stated. Where more is open the bound says how much.
+    # Of an optimum that was proved up to rounding, the rest is stated. Where more is open, or a limit is the reason
+    # of it and not rounding, the bound says how much.
     rounding = best.objective - lower
-    if rounding <= negligible:
+    if rounding <= negligible and (status == "optimal" or rounding <= search.rounding):
         lower, status = best.objective, "optimal"
     else:
         rounding, status = 0.0, "approximate" if status == "optimal" else status

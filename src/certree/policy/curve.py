@@ -78,6 +78,8 @@ class BudgetCurve(Sequence[BudgetPoint]):
     """Whether all searches were carried to their end, so that no corner can be missing but such as rounding hides."""
     bounds: tuple[tuple[float, float], ...]
     """Prices, and what no tree has a greater objective than, its spend at that price taken off, rounding and all."""
+    least_spend: float
+    """No tree has a smaller mean spend, rounding and all."""
 
     @overload
     def __getitem__(self, index: int) -> BudgetPoint: ...
@@ -95,7 +97,12 @@ class BudgetCurve(Sequence[BudgetPoint]):
     def at(self, budget: float) -> BudgetPoint:
         """The last corner that a budget pays for. A tree between corners may do better: `PolicyTree(budget=...)`."""
         self._check(budget)
-        return [point for point in self.points if point.spend <= budget * (1 + TOLERANCE)][-1]
+        affordable = [point for point in self.points if point.spend <= budget * (1 + TOLERANCE)]
+        if not affordable:
+            raise ValueError(
+                f"no tree was found that meets budget {budget!r}; the smallest mean spend is {self[0].spend!r}"
+            )
+        return affordable[-1]
 
     def bound(self, budget: float) -> float:
         """No tree that spends at most `budget` has a greater objective, whether the curve is complete or not."""
@@ -140,10 +147,9 @@ class BudgetCurve(Sequence[BudgetPoint]):
         ]
 
     def _check(self, budget: float) -> None:
-        least = self.points[0].spend
         # Written so that NaN fails.
-        if not budget >= least * (1 - TOLERANCE):
-            raise ValueError(f"budget {budget!r} is below {least!r}, the smallest mean spend of any tree")
+        if not budget >= self.least_spend * (1 - TOLERANCE):
+            raise ValueError(f"budget {budget!r} is below {self[0].spend!r}, the smallest mean spend of any tree")
 
 
 def budget_curve(
@@ -240,6 +246,7 @@ class _Walk:
         self.spending, self.limits, self.verbose = spending, limits, verbose
         self.found: list[tuple[Candidate, str]] = []
         self.lowers: list[tuple[float, float]] = []
+        self.least_spend = 0.0
         self.is_complete = True
 
     def run(self, ceiling: float, size: float) -> BudgetCurve:
@@ -272,6 +279,7 @@ class _Walk:
         return BudgetCurve(
             points=tuple(points),
             is_complete=self.is_complete,
+            least_spend=self.least_spend,
             bounds=tuple((price, ceiling - lower + 8 * EPSILON * size) for price, lower in self.lowers),
         )
 
@@ -294,9 +302,11 @@ class _Walk:
     def _find_frugal(self) -> Candidate:
         """A tree of the least spend."""
         leaf, status = self.spending.cheapest_leaf(), "optimal"
-        if leaf.spend > self.spending.least_spend():
+        self.least_spend = min(self.spending.least_spend(), leaf.spend)
+        if leaf.spend > self.least_spend:
             answer = self.spending.solve_spend(leaf.spend, self.limits, verbose=self.verbose)
             leaf, status = self.spending.measure(answer.tree), answer.status
+            self.least_spend = min(max(self.least_spend, answer.lower), leaf.spend)
         return self._keep(leaf, status)
 
     def _solve(self, price: float, *known: Candidate) -> tuple[Candidate, float]:
