@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array
 
 Array = NDArray[Any]
@@ -128,6 +129,11 @@ def count_missing(values: Array) -> int:
     if values.dtype == np.float64:
         return int(np.count_nonzero(np.isnan(values)))
     return sum(value is None for value in values.tolist())
+
+
+def take_rows(X: Any, rows: Array) -> Any:
+    """Some rows of a table in whatever form it was given."""
+    return X.take(rows) if isinstance(X, Table) else _safe_indexing(X, rows)
 
 
 def find_positions(values: Array, order: Sequence[Any]) -> Array:

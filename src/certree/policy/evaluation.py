@@ -45,6 +45,7 @@ from certree.reading import quiet_reading
 from certree.solver import SearchInterrupted, warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree, Value, format_number, plain_value
+from certree.tree.words import path_text
 
 Array = NDArray[Any]
 
@@ -639,10 +640,7 @@ def _name_leaves(policy: Any, X: Any, action: Array, actions: tuple[Value, ...])
     tree = policy if isinstance(policy, Tree) else getattr(policy, "tree_", None)
     if not isinstance(tree, Tree):
         return np.array([f"given {actions[code]!r}" for code in action.tolist()], dtype=object)
-    names = {
-        int(node): " and ".join(test.describe(holds=holds) for test, holds in tree.path(int(node))) or "everyone"
-        for node in tree.leaves
-    }
+    names = {int(node): path_text(tree, int(node)) for node in tree.leaves}
     return np.array([names[node] for node in tree.apply(X).tolist()], dtype=object)
 
 

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
 from certree.reading import read_text_columns, warn_about
-from certree.table import Table, name_row, read_table
+from certree.table import Table, name_row, read_table, take_rows
 from certree.tree import Value, plain_value
 from certree.weights import number_columns
 
@@ -158,7 +157,7 @@ class Log:
     def take(self, rows: Array) -> Log:
         """Some rows alone, by number."""
         return copy(self)._set(
-            X=self.X.take(rows) if isinstance(self.X, Table) else _safe_indexing(self.X, rows),
+            X=take_rows(self.X, rows),
             numbers=self.numbers[rows],
             treatment=self.treatment[rows],
             outcome=self.outcome[rows],

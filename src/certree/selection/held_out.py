@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
-from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import has_fit_parameter
 
 from certree.display import show_lines
 from certree.policy.evaluation import Estimate
 from certree.problem import check_weights
 from certree.reading import quiet_reading
+from certree.table import Table, take_rows
 from certree.tree import Array
 
 
@@ -140,7 +141,7 @@ def evaluate(
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, not {level!r}")
     labels = column_or_1d(y)
-    check_consistent_length(X, labels)
+    check_consistent_length(*([] if isinstance(X, Table) else [X]), labels)
     weights = check_weights(sample_weight, len(labels))
     cluster = None if cluster is None else column_or_1d(cluster)
     predicted, constant = np.empty_like(labels), np.empty_like(labels)
@@ -149,8 +150,8 @@ def evaluate(
         with quiet_reading():
             own = {} if cluster is None or not has_fit_parameter(model, "cluster") else {"cluster": cluster[seen]}
             own |= {} if sample_weight is None else {"sample_weight": weights[seen]}
-            fitted = clone(model).fit(_safe_indexing(X, seen), labels[seen], **own)
-            predicted[held] = fitted.predict(_safe_indexing(X, held))
+            fitted = clone(model).fit(take_rows(X, seen), labels[seen], **own)
+            predicted[held] = fitted.predict(take_rows(X, held))
         constant[held] = most_frequent(labels[seen], weights[seen])
         leaves += [int(fitted.get_n_leaves())] if hasattr(fitted, "get_n_leaves") else []
         n_folds += 1

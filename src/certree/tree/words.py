@@ -50,6 +50,11 @@ def size_text(tree: Tree, node: int) -> str:
     return rows if has_unit_weights(tree) else f"weight {amount_text(tree.weight[node])}, {rows}"
 
 
+def path_text(tree: Tree, node: int) -> str:
+    """The tests that lead to a node, exactly."""
+    return " and ".join(test.describe(holds=holds) for test, holds in tree.path(node)) or "everyone"
+
+
 def answers(test: Test) -> tuple[str, str]:
     """What a picture writes at the two branches. Where missing values pass a threshold, the test itself says so."""
     goes_right = test.threshold is not None and test.column.has_missing and not test.missing_left
