@@ -44,7 +44,7 @@ ROOMS = (
     "selection",
     "prove",
     "export",
-    "report",
+    "page",
     "datasets",
     "study",
     "experiment",

@@ -22,7 +22,7 @@ from certree.datasets import load_lalonde
 from certree.policy import Estimate, MatchingEffects
 from certree.problem import Problem
 from certree.study import case as room
-from certree.study import folder
+from certree.study import folder, pages
 from certree.study.printed import PRINTED, plant
 from certree.table import Table
 
@@ -271,6 +271,12 @@ class TestWords:
         assert "proved optimal " not in text.split("4  What")[0].split("3  Trees")[1]
 
 
+@pytest.fixture(autouse=True)
+def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that compute nothing of their own: tests/test_page.py has those that do."""
+    monkeypatch.setattr(pages, "SECONDS", 0.0)
+
+
 class TestFolder:
     def test_everything_is_there_and_can_be_read_again(
         self, found: study.CaseStudy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -286,6 +292,10 @@ class TestFolder:
         assert len(read_rows(place / "sensitivity.csv")) == 2
         honest = [row for row in read_rows(place / "policy.csv") if row["sample"] == "honest" and row["cost"] == "0.0"]
         assert float(honest[0]["value"]) == found.policies[0].evaluation.value.value
+        for name, words in (("tree.html", "Whom to train: the tree"), ("policy.html", "costs 1,000 dollars a man")):
+            page = (place / name).read_text(encoding="utf-8")
+            assert words in page
+            assert "all figures of the tree hold" in page
         for path in (place / "models").iterdir():
             assert (place / "trees" / path.name).with_suffix(".svg").is_file()
             model = certree.load(path)
@@ -334,6 +344,7 @@ class TestCommand:
         assert "1 of 6 done; tree of depth 2, direct" in printed.err
         assert "5 of 6 done; policy at 0 dollars per man" in printed.err
         assert (tmp_path / "certree-demo" / "trees" / "direct-depth-2.svg").is_file()
+        assert "certree-demo/policy.html, a page to open in a browser" in printed.out
         # What the study wrote can take the place of its own matching.
         given = cli.demo.read_effects(tmp_path / "certree-demo" / "effects.csv", None)
         data = load_lalonde()

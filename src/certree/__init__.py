@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from certree.export import export_dot, export_json, export_latex, export_sql, export_text, load, to_sklearn
     from certree.guesses import guess_depth, guess_thresholds
     from certree.limits import Limits
+    from certree.page import report
     from certree.path import regularization_path
     from certree.plot import (
         plot_agreement,
@@ -69,6 +70,7 @@ __all__ = [
     "plot_trees",
     "policy",
     "regularization_path",
+    "report",
     "solve",
     "study",
     "to_sklearn",
@@ -81,6 +83,7 @@ _ROOMS = {
     "export": ("export_dot", "export_json", "export_latex", "export_sql", "export_text", "load", "to_sklearn"),
     "guesses": ("guess_depth", "guess_thresholds"),
     "limits": ("Limits",),
+    "page": ("report",),
     "path": ("regularization_path",),
     "plot": (
         "plot_agreement",

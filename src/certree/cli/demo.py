@@ -84,6 +84,8 @@ def run(options: argparse.Namespace) -> int:
     counts = Counter(path.suffix for path in written)
     print(f"\nwritten to {options.output}: study.txt and")
     print(f"  {counts['.csv']} tables (CSV), {counts['.json']} models (JSON), {counts['.svg']} pictures (SVG)")
+    for page in (path for path in written if path.suffix == ".html"):
+        print(f"  {page}, a page to open in a browser")
     print(f"in {case.study_seconds:.0f} s. Now try")
     print(f"  {name_command()} show {options.output / 'models' / f'direct-depth-{case.depths[0]}.json'}")
     if not study.has_pictures():

@@ -19,9 +19,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="JSON file that fit --out or policy --out has written")
 
 
-def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False) -> None:
+def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False, may_have_log: bool = False) -> None:
     parser.add_argument("data", type=Path, help=DATA_HELP)
-    target = parser.add_mutually_exclusive_group(required=True) if may_have_rewards else parser
+    target = parser.add_mutually_exclusive_group(required=not may_have_log) if may_have_rewards else parser
     target.add_argument("--label", required=not may_have_rewards, metavar="COLUMN", help="the column to predict")
     if may_have_rewards:
         add_rewards(parser, target)

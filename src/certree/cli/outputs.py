@@ -21,7 +21,7 @@ from typing import Any
 from certree.reading import ReadingWarning
 from certree.writing import check_writable, is_special, replace_file
 
-INPUTS, DESTINATIONS = ("data", "model", "effects"), ("out", "plot", "scores")
+INPUTS, DESTINATIONS = ("data", "model", "effects", "notes"), ("out", "plot", "scores")
 """Options that name a file to read, and those that name a file to write."""
 STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 

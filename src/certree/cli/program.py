@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import certree
-from certree.cli import alternatives, datasets, demo, fit, path, policy, predict, show, verify
+from certree.cli import alternatives, datasets, demo, fit, path, policy, predict, report, show, verify
 from certree.cli.exits import ABORTED, DONE, FAILED, MISUSED
 from certree.cli.outputs import check_destinations
 from certree.solution import CertificateError
 
-VERBS = (fit, predict, show, verify, policy, path, alternatives, datasets, demo)
+VERBS = (fit, predict, show, verify, policy, path, alternatives, report, datasets, demo)
 
 
 def run_command(arguments: Sequence[str] | None) -> int:

@@ -6,6 +6,7 @@ trees.csv  sensitivity.csv  policy.csv
 scores-cost-1000.csv            each man: columns, arm, and the reward of either action that the policy was learned from
 models/direct-depth-3.json      `certree show` and `certree verify` take them
 trees/direct-depth-3.svg        where matplotlib is installed, of a study that was not interrupted
+tree.html  policy.html          pages for people, of a study that was not interrupted
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from certree.datasets.files import to_labels
 from certree.export import export_json
 from certree.plot import plot_tree
 from certree.study.case import ACTIONS, LABELS, CaseStudy, PolicyRow
+from certree.study.pages import PAGES, write_pages
 from certree.study.summary import OPENING, summarise
 from certree.writing import replace_file
 
 WRITTEN = (
     "study.txt",
+    *PAGES,
     *(f"{name}.csv" for name in ("effects", "trees", "sensitivity", "policy", "scores-cost-*")),
     *(f"{place}-{name}" for place in ("models/*", "trees/*") for name in ("depth-*", "cost-*")),
 )
@@ -76,7 +79,7 @@ def write(case: CaseStudy, folder: Path) -> list[Path]:
     for name, content in contents.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         replace_file(folder / name, content)
-    return [folder / name for name in contents]
+    return [*(folder / name for name in contents), *(write_pages(case, folder) if case.is_complete else [])]
 
 
 def find_files(folder: Path) -> list[Path]:

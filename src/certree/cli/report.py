@@ -1,0 +1,152 @@
+"""`certree report`: a page about a model, for people who decide."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from certree.cli.columns import print_columns
+from certree.cli.exits import DONE
+from certree.cli.inputs import (
+    find_action,
+    find_column,
+    load_certified,
+    name_amounts,
+    pick_columns,
+    read_amounts,
+    read_data,
+    read_labels,
+    read_weights,
+    text_columns,
+)
+from certree.cli.options import add_model, add_table, read_amount
+from certree.cli.outputs import add_force, warnings_on_standard_error
+from certree.cli.verify import read_policy_facts
+from certree.page import report
+from certree.policy import Log, PolicyTree
+from certree.table import Table
+
+SECONDS = 60.0
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "report",
+        help="write a page about a model that decision makers can open, print and question",
+        description="Writes one self-contained HTML page about a model and the table that it was fitted on: what to "
+        "do, for whom, what it is worth, what else would be as good, and what was proved.",
+    )
+    add_model(parser)
+    add_table(parser, may_have_rewards=True, may_have_log=True)
+    parser.add_argument(
+        "--out", type=Path, default=Path("report.html"), metavar="PAGE", help="where to write it (default report.html)"
+    )
+    add_force(parser)
+    parser.add_argument("--outcome", metavar="COLUMN", help="of a log of decisions: what came of it; needs --treatment")
+    parser.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
+    parser.add_argument(
+        "--propensity", nargs="+", type=read_amount, metavar="ACTION=CHANCE",
+        help="the known chances of an experiment (default: estimated)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
+        help="what each action costs, in units of the outcome; taken off the rewards",
+    )  # fmt: skip
+    parser.add_argument("--control", metavar="ACTION", help="the action that stands for treating nobody")
+    parser.add_argument("--group", metavar="COLUMN", help="of a log: rates and worth by the groups in this column")
+    parser.add_argument("--title", help="the heading of the page")
+    parser.add_argument("--notes", type=Path, metavar="MARKDOWN", help="a file about intended use and limits")
+    parser.add_argument("--licence", metavar="TEXT", help="of the data")
+    parser.add_argument("--noun", default="rows", help="what the rows are, such as people (default rows)")
+    parser.add_argument(
+        "--name",
+        nargs="+",
+        default=[],
+        type=read_pair,
+        metavar="COLUMN=NAME",
+        help="what a column is called on the page",
+    )
+    parser.add_argument(
+        "--unit", nargs="+", default=[], type=read_pair, metavar="COLUMN=UNIT", help="the unit of a numeric column"
+    )
+    parser.add_argument("--tolerance", type=float, help="how much worse than the best a good tree may be")
+    parser.add_argument("--folds", type=int, default=5, metavar="N", help="of held-out figures (default 5)")
+    parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
+    parser.add_argument(
+        "--time-limit", type=float, default=SECONDS, metavar="SECONDS",
+        help=f"of what the page has to compute (default {SECONDS:g})",
+    )  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    model = load_certified(options.model)
+    tree = model.tree_
+    has_text_labels = all(isinstance(label, str) for label in tree.labels)
+    named = {options.label, options.treatment} - {None} if has_text_labels else set()
+    table = read_data(options, {*text_columns(tree), *named})
+    X = pick_columns(table, tree, options.data)
+    print_columns(options, tree.read(X), [column.kind == "categorical" for column in tree.columns])
+    facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_classifier(table, options)
+    with warnings_on_standard_error():
+        path = report(
+            model,
+            X,
+            path=options.out,
+            title=options.title,
+            notes=None if options.notes is None else options.notes.read_text(encoding="utf-8"),
+            licence=options.licence,
+            names=dict(options.name),
+            units=dict(options.unit),
+            noun=options.noun,
+            tolerance=options.tolerance,
+            folds=options.folds,
+            random_state=options.random_state,
+            time_limit=options.time_limit,
+            **facts,
+        )
+    print(f"written to {path}: {path.stat().st_size / 1000:,.0f} kB, open it in a browser")
+    return DONE
+
+
+def read_classifier(table: Table, options: argparse.Namespace) -> dict[str, Any]:
+    if options.label is None:
+        raise ValueError(f"{options.model} predicts labels: name their column with --label")
+    return {"y": read_labels(table, options), "sample_weight": read_weights(table, options)}
+
+
+def read_policy(table: Table, X: Table, model: PolicyTree, options: argparse.Namespace) -> dict[str, Any]:
+    """Rewards, a log of decisions, or both."""
+    actions = model.tree_.labels
+    facts: dict[str, Any] = {
+        "sample_weight": read_weights(table, options),
+        "spends": name_amounts("--spends", options.spends, actions),
+        "control": None if options.control is None else find_action("--control", options.control, actions),
+        "group": None if options.group is None else find_column(table, options.group, options.data),
+    }
+    if options.rewards is not None:
+        facts["y"] = read_policy_facts(table, model.tree_, options)["rewards"]
+    if options.outcome is None:
+        return facts
+    if options.treatment is None:
+        raise ValueError("--outcome needs --treatment: the column with the action that each row got")
+    arms = [find_action("--treatment", arm, actions) for arm in read_labels(table, options, options.treatment).tolist()]
+    facts["log"] = Log(
+        X,
+        np.array(arms, dtype=object),
+        read_amounts(table, options.outcome, options.data),
+        name_amounts("--propensity", options.propensity, actions),
+        costs=name_amounts("--costs", options.costs, actions),
+        maximize=not options.minimize,
+    )
+    return facts
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    column, sign, words = text.partition("=")
+    if not (column and sign):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a column and its words, such as age=Age")
+    return column, words

@@ -1,0 +1,40 @@
+"""How many trees a certificate speaks about (docs/method.md, "How many trees")."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from certree.tree import Tree
+
+MOST_DIGITS = 4000
+"""Beyond this the number of digits is not worked out, and the count is called larger than that."""
+
+
+def count_trees(n_tests: int, n_labels: int, depth: int) -> int | None:
+    """Trees of at most a depth: each shape with a test at every inner node and a label at every leaf.
+
+    None where the number has more than MOST_DIGITS digits.
+    """
+    count = n_labels
+    for _ in range(depth):
+        if 2 * math.log10(max(count, 1)) + math.log10(max(n_tests, 1)) > MOST_DIGITS:
+            return None
+        count = n_labels + n_tests * count * count
+    return count
+
+
+def describe_count(certificate: Mapping[str, Any], tree: Tree) -> str:
+    """In words: "about 4.1 × 10^18"."""
+    depth = certificate["constraints"]["max_depth"]
+    if depth is None:
+        return "any number of"
+    count = count_trees(certificate["sizes"]["distinct_tests"], len(tree.labels), depth)
+    if count is None:
+        return f"more than 10^{MOST_DIGITS}"
+    if count < 10**7:
+        return f"{count:,}"
+    digits = len(str(count)) - 1
+    lead = count // 10 ** (digits - 1) / 10
+    return f"about {lead:.1f} × 10^{digits}"

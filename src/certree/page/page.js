@@ -1,0 +1,250 @@
+"use strict";
+// The page answers by itself: it draws trees, follows a case through one, and says what would change the answer.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const OTHER = -1; // a category that the data did not have; a missing value is null
+
+  // Deciding: as the package does -----------------------------------------------------------------------------------
+
+  // A value is a number, the place of a category, OTHER or null.
+  function holds(node, value, kind) {
+    if (node.threshold !== undefined) {
+      if (value === null) return node.missing;
+      return (kind === "ordered" && value === OTHER ? Infinity : value) <= node.threshold;
+    }
+    if (node.category !== undefined) return value === node.category;
+    return value === null;
+  }
+
+  const kinds = Object.fromEntries(data.columns.map((column) => [column.place, column.kind]));
+
+  // The nodes from the root to the leaf that a case reaches; values are by the place of their column.
+  function follow(tree, values) {
+    const path = [0];
+    for (let node = tree[0]; node.left !== undefined; node = tree[path[path.length - 1]]) {
+      const value = values[node.column];
+      path.push(holds(node, value, kinds[node.column]) ? node.left : node.right);
+    }
+    return path;
+  }
+
+  function decide(values) {
+    const path = follow(data.tree, values);
+    return data.tree[path[path.length - 1]].label;
+  }
+
+  // The next larger number: what is just above a threshold.
+  function above(number) {
+    if (number === 0) return Number.MIN_VALUE;
+    const bits = new BigInt64Array(1);
+    const float = new Float64Array(bits.buffer);
+    float[0] = number;
+    bits[0] += number > 0 ? 1n : -1n;
+    return float[0];
+  }
+
+  // What else a column could have been: values on the other side of its tests, each with words and how far away it is.
+  function alternatives(column, value) {
+    const found = [];
+    for (const node of data.tree) {
+      if (node.column !== column.place || node.left === undefined) continue;
+      const side = holds(node, value, column.kind) ? 1 : 0;
+      let other;
+      if (node.threshold !== undefined) {
+        const next = column.kind === "ordered" ? node.threshold + 1 : above(node.threshold);
+        other = side ? next : node.threshold;
+      } else if (node.category !== undefined) {
+        other = side ? OTHER : node.category;
+      } else {
+        continue; // to be missing is no answer that one could change
+      }
+      const isNumber = node.threshold !== undefined && value !== null && value !== OTHER;
+      const distance = isNumber ? Math.abs(other - value) / (column.kind === "ordered" ? 1 : column.scale) : 1;
+      found.push({ value: other, words: node.answers[side], distance });
+    }
+    return found;
+  }
+
+  // For each column the smallest change by itself that changes the decision, the smallest of all first.
+  function changes(values) {
+    const own = decide(values);
+    const found = [];
+    for (const column of data.columns) {
+      const able = alternatives(column, values[column.place])
+        .map((one) => ({ ...one, label: decide({ ...values, [column.place]: one.value }) }))
+        .filter((one) => one.label !== own)
+        .sort((a, b) => a.distance - b.distance);
+      if (able.length) found.push({ column, ...able[0] });
+    }
+    return found.sort((a, b) => a.distance - b.distance);
+  }
+
+  // Drawing ---------------------------------------------------------------------------------------------------------
+
+  function make(tag, settings = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(settings)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  // Long names may break behind an underscore.
+  function breakable(text) {
+    return text.split(/(?<=_)(?=[^_])/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+  }
+
+  function countLeaves(tree, place) {
+    const node = tree[place];
+    return node.left === undefined ? 1 : countLeaves(tree, node.left) + countLeaves(tree, node.right);
+  }
+
+  // `choose` is told of a leaf that is chosen; without it the tree is a picture.
+  function draw(tree, choose) {
+    function branch(place) {
+      const node = tree[place];
+      const box = make("div", { class: "branch", "data-node": place });
+      if (node.left === undefined) {
+        const label = data.labels[node.label];
+        const card = make(choose ? "button" : "div", { class: "card leaf", style: `--label:${label.colour}` });
+        card.append(make("strong", {}, make("bdi", {}, label.name)), ...node.lines.map((line) => make("span", {}, line)));
+        if (choose) {
+          card.type = "button";
+          card.addEventListener("click", () => choose(place));
+        }
+        box.append(card);
+        return box;
+      }
+      const card = make("button", { class: "card", type: "button", "aria-expanded": "true" }, ...breakable(node.question));
+      const below = make("ul");
+      for (const [way, side] of [[node.ways[0], node.left], [node.ways[1], node.right]]) {
+        const item = make("li", {}, make("span", { class: "way" }, way), branch(side));
+        below.append(item);
+      }
+      const folded = make("span", { class: "folded", hidden: "" }, `${countLeaves(tree, place)} groups folded`);
+      card.append(folded);
+      card.addEventListener("click", () => {
+        const isOpen = below.hidden;
+        below.hidden = !isOpen;
+        folded.hidden = isOpen;
+        card.setAttribute("aria-expanded", String(isOpen));
+      });
+      box.append(card, below);
+      return box;
+    }
+    return branch(0);
+  }
+
+  const trunk = document.getElementById("tree");
+  const panel = document.getElementById("leaf");
+  trunk.append(
+    draw(data.tree, (place) => {
+      const node = data.tree[place];
+      const rows = node.details.map(([name, value]) =>
+        make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
+      const label = data.labels[node.label].name;
+      panel.replaceChildren(make("h3", {}, make("bdi", {}, label)), make("table", {}, make("tbody", {}, ...rows)));
+      panel.hidden = false;
+    }),
+  );
+
+  // Ask it ----------------------------------------------------------------------------------------------------------
+
+  const form = document.getElementById("ask");
+  const answer = document.getElementById("answer");
+
+  function control(column) {
+    const id = `ask-${column.place}`;
+    const label = make("label", { for: id }, make("bdi", {}, column.name), column.unit ? ` (${column.unit})` : "");
+    const usual = column.usual === null ? "" : String(column.usual);
+    if (column.kind === "numeric") {
+      const settings = { id, type: "number", step: "any", placeholder: "missing", value: usual };
+      return make("div", {}, label, make("input", settings));
+    }
+    const isYesNo = column.kind === "boolean" || column.kind === "binary";
+    const known = column.kind === "binary" ? ["no", "yes"]
+      : column.kind === "boolean" ? column.categories.map((name) => (name === "True" ? "yes" : "no"))
+      : column.categories;
+    const select = make("select", { id }, make("option", { value: "" }, "missing"));
+    known.forEach((name, place) => select.append(make("option", { value: String(place) }, name)));
+    if (!isYesNo) select.append(make("option", { value: String(OTHER) }, "something else"));
+    select.value = usual;
+    return make("div", {}, label, select);
+  }
+
+  function readForm() {
+    const values = {};
+    for (const column of data.columns) {
+      const text = document.getElementById(`ask-${column.place}`).value;
+      values[column.place] = text === "" ? null : Number(text);
+    }
+    return values;
+  }
+
+  function show() {
+    const values = readForm();
+    const path = follow(data.tree, values);
+    const leaf = data.tree[path[path.length - 1]];
+    for (const lit of trunk.querySelectorAll(".lit")) lit.classList.remove("lit");
+    for (const place of path) {
+      const box = trunk.querySelector(`[data-node="${place}"]`);
+      box.classList.add("lit");
+      if (place !== 0) box.parentElement.classList.add("lit");
+    }
+    const steps = path.slice(0, -1).map((place, i) => {
+      const node = data.tree[place];
+      return make("li", {}, ...breakable(node.answers[path[i + 1] === node.left ? 0 : 1]));
+    });
+    const found = changes(values).map((one) => {
+      const name = make("strong", {}, make("bdi", {}, data.labels[one.label].name));
+      return make("li", {}, "With ", ...breakable(one.words), " instead: ", name);
+    });
+    const name = make("strong", {}, make("bdi", {}, data.labels[leaf.label].name));
+    answer.replaceChildren(
+      make("p", { class: "lead" }, `For this case, ${data.verb} is `, name, `. Among those like it: ${leaf.lines.join(", ")}.`),
+      make("h3", {}, "Why"),
+      make("ol", {}, ...steps),
+      make("h3", {}, "What would change it"),
+      found.length
+        ? make("ul", {}, ...found)
+        : make("p", {}, "No change of a single answer would."),
+    );
+  }
+
+  if (form) {
+    form.append(...data.columns.map(control));
+    form.addEventListener("input", show);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    show();
+  }
+
+  // Simpler or finer, and others as good ----------------------------------------------------------------------------
+
+  const slider = document.getElementById("slide");
+  if (slider) {
+    const slide = () => {
+      const place = Number(slider.value);
+      const point = data.front[place];
+      slider.setAttribute("aria-valuetext", point.text);
+      document.getElementById("slid").textContent = point.text;
+      document.getElementById("slid-tree").replaceChildren(draw(point.tree));
+      for (const mark of document.querySelectorAll("#front circle")) {
+        mark.classList.toggle("here", Number(mark.dataset.place) === place);
+      }
+    };
+    slider.value = String(data.chosen);
+    slider.addEventListener("input", slide);
+    slide();
+  }
+  const others = document.getElementById("others");
+  if (others) {
+    for (const [place, other] of data.others.entries()) {
+      const head = make("summary", {}, other.text);
+      const region = make("div", { class: "tree wide", tabindex: "0", role: "region", "aria-label": other.text }, draw(other.tree));
+      const entry = make("details", {}, head, region);
+      entry.open = place < 2;
+      others.append(entry);
+    }
+  }
+
+  window.certree = { data, decide, follow, changes, readForm };
+})();

@@ -1,0 +1,187 @@
+"""A tree as the data that the page's script draws it from and answers with.
+
+The script decides as `Test.holds` does, so thresholds are exact and categories go by their place. Texts are made here:
+the script puts them where they belong and makes none of its own about a test.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from certree.table import Table
+from certree.tree import READABLE, Array, Column, Tree, format_number
+from certree.tree.columns import Test
+from certree.tree.words import PALETTE
+
+
+@dataclass(frozen=True)
+class Words:
+    """How the page speaks of columns, by the names that it gives them."""
+
+    units: Mapping[str, str]
+    binary: frozenset[str] = frozenset()
+    """Numeric columns that hold 0 and 1 alone: no and yes."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What the page says of a leaf."""
+
+    lines: Sequence[str]
+    """In its box."""
+    details: Sequence[tuple[str, str]] = ()
+    """The rows of its table."""
+
+
+def tree_data(tree: Tree, words: Words, describe: Callable[[Tree, int], Leaf]) -> list[dict[str, Any]]:
+    """The nodes of a tree."""
+    nodes = []
+    for node in range(tree.n_nodes):
+        entry: dict[str, Any] = {"label": int(tree.label[node])}
+        if tree.column[node] < 0:
+            leaf = describe(tree, node)
+            entry["lines"] = list(leaf.lines)
+            if leaf.details:
+                entry["details"] = [list(row) for row in leaf.details]
+        else:
+            test = tree.test(node)
+            entry |= {
+                "column": int(tree.column[node]),
+                "left": int(tree.left[node]),
+                "right": int(tree.right[node]),
+                "question": question(test, words),
+                "ways": ["no", "yes"] if _is_no(test, words) else ["yes", "no"],
+                "answers": [answer(test, words, holds=True), answer(test, words, holds=False)],
+            }
+            if test.threshold is not None:
+                entry |= {"threshold": test.threshold, "missing": test.missing_left}
+            elif test.category is not None:
+                entry["category"] = int(tree.category[node])
+        nodes.append(entry)
+    return nodes
+
+
+def column_data(tree: Tree, table: Table, words: Words) -> list[dict[str, Any]]:
+    """The columns that the tree uses, each with a usual value and with what is a large difference."""
+    found = []
+    for place in sorted(set(tree.column.tolist()) - {-1}):
+        column = tree.columns[place]
+        entry = {"place": place, "name": column.name, "kind": column.kind, "unit": words.units.get(column.name, "")}
+        if column.name in words.binary:
+            entry["kind"] = "binary"
+        entry["categories"] = [str(category) for category in column.categories]
+        found.append(entry | _describe_values(column, column.read(table.columns[place], table)))
+    return found
+
+
+def _describe_values(column: Column, values: Array) -> dict[str, Any]:
+    """The median and the distance between the quartiles (or, where half of the values are one, the standard
+    deviation); of categories, the place of the most frequent one."""
+    if column.kind == "numeric":
+        values = values[~np.isnan(values)]
+        if len(values) == 0:
+            return {"usual": None, "scale": 1.0}
+        low, usual, high = np.quantile(values, [0.25, 0.5, 0.75], method="lower").tolist()
+        return {"usual": usual, "scale": high - low or float(values.std()) or 1.0}
+    if column.kind == "ordered":
+        places = values[np.isfinite(values)].astype(int).tolist()
+    else:
+        place_of = {category: place for place, category in enumerate(column.categories)}
+        places = [place_of[value] for value in values.tolist() if value in place_of]
+    return {"usual": max(sorted(set(places)), key=Counter(places).__getitem__, default=None), "scale": 1.0}
+
+
+def label_data(tree: Tree) -> list[dict[str, str]]:
+    """The labels with the colours that pictures give them."""
+    return [{"name": str(label), "colour": PALETTE[place % len(PALETTE)]} for place, label in enumerate(tree.labels)]
+
+
+# Tests as people ask and answer them --------------------------------------------------------------------------------
+
+
+def find_binary(tree: Tree, table: Table) -> frozenset[str]:
+    """The numeric columns that hold 0 and 1 alone."""
+    found = set()
+    for column, values in zip(tree.columns, table.columns, strict=True):
+        if column.kind == "numeric" and not column.has_missing:
+            numbers = column.read(values, table)
+            if ((numbers == 0) | (numbers == 1)).all():
+                found.add(column.name)
+    return frozenset(found)
+
+
+def _is_no(test: Test, words: Words) -> bool:
+    """Whether the test holds where a column of 0 and 1 says no."""
+    return test.column.name in words.binary and test.threshold is not None and 0 <= test.threshold < 1
+
+
+def question(test: Test, words: Words) -> str:
+    """What an inner node asks: "age at most 31?"."""
+    if _is_no(test, words):
+        return f"{isolate(test.column.name)}?"
+    return f"{answer(test, words, holds=True)}?"
+
+
+def answer(test: Test, words: Words, *, holds: bool) -> str:
+    """The test as a statement, or its opposite: "age above 31"."""
+    column, name = test.column, isolate(test.column.name)
+    if _is_no(test, words):
+        return f"{name}: {'no' if holds else 'yes'}"
+    if test.threshold is not None:
+        relation = "at most" if holds else "above"
+        missing = " or missing" if test.missing_left == holds and column.has_missing else ""
+        return f"{name} {relation} {_bound(test, words)}{missing}"
+    if test.category is None:
+        return f"{name} {'is' if holds else 'is not'} missing"
+    if column.kind == "boolean" and not column.has_missing:
+        return f"{name}: {'yes' if test.category is holds else 'no'}"
+    value = str(test.category).lower() if column.kind == "boolean" else isolate(str(test.category))
+    return f"{name} {'is' if holds else 'is not'} {value}"
+
+
+def isolate(text: str) -> str:
+    """Text that is written from right to left, set apart so that the sentence around it keeps its direction."""
+    is_turned = any(unicodedata.bidirectional(character) in ("R", "AL") for character in text)
+    return f"\u2068{text}\u2069" if is_turned else text
+
+
+def _bound(test: Test, words: Words) -> str:
+    if test.column.kind == "ordered":
+        return isolate(str(test.bound))
+    assert test.threshold is not None
+    unit = words.units.get(test.column.name, "")
+    return f"{format_number(test.threshold, READABLE)}{' ' if unit else ''}{unit}"
+
+
+def conditions(tree: Tree, node: int, words: Words) -> list[str]:
+    """What leads to a node, every column once as far as that is possible: "age above 25 and at most 31"."""
+    by_column: dict[str, list[tuple[Test, bool]]] = {}
+    for test, holds in tree.path(node):
+        by_column.setdefault(test.column.name, []).append((test, holds))
+    return [text for steps in by_column.values() for text in _join_steps(steps, words)]
+
+
+def _join_steps(steps: list[tuple[Test, bool]], words: Words) -> list[str]:
+    """The tests of one column, the binding ones alone."""
+    column: Column = steps[0][0].column
+    if any(test.threshold is None for test, _ in steps) or column.has_missing or column.name in words.binary:
+        return list(dict.fromkeys(answer(test, words, holds=holds) for test, holds in steps))
+    above = [test for test, holds in steps if not holds]
+    below = [test for test, holds in steps if holds]
+    parts = []
+    if above:
+        parts.append(f"above {_bound(max(above, key=_threshold), words)}")
+    if below:
+        parts.append(f"at most {_bound(min(below, key=_threshold), words)}")
+    return [f"{isolate(column.name)} {' and '.join(parts)}"]
+
+
+def _threshold(test: Test) -> float:
+    assert test.threshold is not None
+    return test.threshold

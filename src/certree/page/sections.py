@@ -1,0 +1,419 @@
+"""The sections of the page as HTML. Every name and every text of the user's is escaped, and set apart (`bdi`) so that
+text written from right to left disturbs nothing around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from certree.page.charts import Level, Series, draw_chart, draw_histogram
+from certree.page.counting import describe_count
+from certree.page.gather import Given, Parts
+from certree.page.plain import Words, conditions
+from certree.policy.evaluation import Estimate, Evaluation
+from certree.policy.path import PolicyPath
+from certree.reading import describe_readings
+from certree.selection.held_out import LossEvaluation
+from certree.tree import Tree, format_number
+from certree.tree.words import share_text
+
+MOST_RULES = 4
+"""Groups that the opening sentence spells out; a tree with more is described by its size."""
+MOST_BINS = 24
+
+
+@dataclass(frozen=True)
+class View:
+    """What all sections share: the tree under the names that people read, and the parts."""
+
+    given: Given
+    parts: Parts
+    tree: Tree
+    words: Words
+    noun: str
+
+    @property
+    def is_policy(self) -> bool:
+        return self.given.is_policy
+
+    @property
+    def certificate(self) -> Any:
+        return self.given.model.certificate_
+
+    def label(self, place: int) -> str:
+        return bdi(self.tree.labels[place])
+
+    def share(self, node: int) -> float:
+        return float(self.tree.weight[node] / self.tree.weight[0])
+
+
+def bdi(text: Any) -> str:
+    return f"<bdi>{escape(str(text))}</bdi>"
+
+
+def paragraph(text: str, style: str = "") -> str:
+    return f'<p class="{style}">{text}</p>' if style else f"<p>{text}</p>"
+
+
+def absent(view: View, part: str) -> str:
+    """Why a part is not there."""
+    return paragraph(f"Not computed. {escape(view.parts.reasons.get(part, ''))}", "absent")
+
+
+def show_table(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    """Cells are HTML already."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = "".join(
+        "<tr>" + f'<th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption)}"><table><caption>{escape(caption)}'
+        f"</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def number(value: float, digits: int = 4) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1e4 else format_number(value, digits)
+
+
+def estimate_text(estimate: Estimate) -> str:
+    return f"{number(estimate.value)} ({number(estimate.low)} to {number(estimate.high)})"
+
+
+# 1: the decision ----------------------------------------------------------------------------------------------------
+
+
+def show_decision(view: View) -> str:
+    sentences = [describe_rule(view), describe_worth(view)]
+    return "".join(paragraph(text, "lead") for text in sentences if text)
+
+
+def describe_rule(view: View) -> str:
+    """Who gets what, in one sentence where the tree is small enough for one."""
+    tree = view.tree
+    verb = "Give" if view.is_policy else "Answer"
+    leaves = tree.leaves.tolist()
+    if len(leaves) == 1:
+        return f"{verb} everyone {view.label(tree.label[0])}: no question is worth asking."
+    share: dict[int, float] = {}
+    for node in leaves:
+        share[int(tree.label[node])] = share.get(int(tree.label[node]), 0.0) + tree.rows[node] / tree.rows[0]
+    if len(share) == 1:
+        return f"{verb} everyone {view.label(int(tree.label[leaves[0]]))}, whatever the answers are."
+    rest = max(share, key=lambda place: (sum(int(tree.label[node]) == place for node in leaves), share[place]))
+    told = [node for node in leaves if int(tree.label[node]) != rest]
+    if len(told) > MOST_RULES:
+        shares = ", ".join(f"{view.label(place)} for {share_text(part)}" for place, part in sorted(share.items()))
+        return (
+            f"At most {tree.depth} questions sort all {escape(view.noun)} into {len(leaves)} groups; the answer is "
+            f"{shares}."
+        )
+    parts = []
+    for place in dict.fromkeys(int(tree.label[node]) for node in told):
+        own = [node for node in told if int(tree.label[node]) == place]
+        rules = "; or ".join(" and ".join(map(escape, conditions(tree, node, view.words))) for node in own)
+        parts.append(f"{view.label(place)} where {rules} ({share_text(share[place])} of the {escape(view.noun)})")
+    return f"{verb} {'; '.join(parts)}. Everyone else gets {view.label(rest)}."
+
+
+def describe_worth(view: View) -> str:
+    """Whether a gain is shown."""
+    found = view.parts.evaluation
+    if found is None:
+        return f"What this is worth beyond the {escape(view.noun)} at hand is not known from this page."
+    return escape(found.statement())
+
+
+# 2 to 5: what the script draws --------------------------------------------------------------------------------------
+
+
+def show_tree() -> str:
+    return (
+        '<p class="hint">Every question leads on to two ways. Choose a question to fold '
+        "its branch, and a group at the end of a branch for its figures.</p>"
+        '<div id="tree" class="tree wide" tabindex="0" role="region" aria-label="The tree"></div>'
+        '<div id="leaf" class="panel" role="status" hidden></div>'
+    )
+
+
+def show_question(view: View) -> str:
+    if view.tree.n_leaves == 1:
+        return paragraph("The tree asks nothing.")
+    return (
+        '<form id="ask" class="screen" autocomplete="off"></form><div id="answer" class="panel" role="status"></div>'
+        '<p class="paper">The page answers questions about single cases on a screen.</p>'
+    )
+
+
+def show_front(view: View) -> str:
+    front = view.parts.front
+    if front is None:
+        return absent(view, "front")
+    figures = [front.value(point) if isinstance(front, PolicyPath) else point.loss for point in front]
+    name = "mean reward" if view.is_policy else "share of wrong answers"
+    series = [
+        Series(
+            f"{name}, on the {view.noun} it was fitted on",
+            "own",
+            list(zip([p.leaves for p in front], figures, strict=True)),
+        )
+    ]
+    held = ""
+    if view.parts.held_out is not None:
+        losses, errors = (values.tolist() for values in view.parts.held_out)
+        points = list(zip([float(point.leaves) for point in front], losses, strict=True))
+        series.append(Series(f"{name}, held out (± one standard error)", "held", points, errors))
+    elif view.is_policy:
+        held = paragraph("In sample only: held-out worth was found for the tree of this page, not for each of these.")
+    else:
+        held = paragraph(escape(view.parts.reasons.get("held_out", "")))
+    whole = (
+        "These are all trees that are best for some price of a leaf."
+        if front.is_optimal
+        else "A search ended early, so that trees may be missing."
+    )
+    slider = (
+        '<div class="screen"><label for="slide">Smaller or larger</label> '
+        f'<input id="slide" type="range" min="0" max="{len(front) - 1}" value="0" step="1"></div>'
+        '<p id="slid" role="status"></p><div id="slid-tree" class="tree wide" tabindex="0" role="region" '
+        'aria-label="The tree of this size"></div>'
+    )
+    return f"{paragraph(whole)}{draw_chart('Trees of every size', 'leaves', name, series)}{held}{slider}"
+
+
+def show_others(view: View) -> str:
+    good = view.parts.good
+    if good is None:
+        return absent(view, "good")
+    facts, noun = good.columns(prices=False), escape(view.noun)
+    named = dict(
+        zip(
+            (column.name for column in view.given.model.tree_.columns), (c.name for c in view.tree.columns), strict=True
+        )
+    )
+    needed = [bdi(named[fact.column]) for fact in facts if fact.is_needed]
+    unused = [bdi(named[fact.column]) for fact in facts if fact.is_unused]
+    rows = good.rows()
+    objective = "mean reward less penalties" if view.is_policy else "share of wrong answers plus penalties"
+    within = f"within {number(good.tolerance, 3)} of the best ({objective})"
+    is_alone = int(good.count) == 1 and good.count.is_exact
+    used = f"All of them use {', '.join(needed)}." if needed else "No column is used by all of them."
+    if is_alone:
+        return paragraph(f"No other tree is {within}: this one stands alone. This is proved.")
+    agreed = (
+        f"All of them decide alike for {share_text(rows.share_agreed)} of the {noun}, by weight; for each of the "
+        "others, some good tree decides otherwise."
+    )
+    sentences = [
+        f"There are {escape(str(good.count))} trees {within}. This is proved, not sampled.",
+        agreed,
+        used,
+        f"None uses {', '.join(unused)}." if unused else "",
+        escape(view.parts.reasons.get("good", "")),
+    ]
+    return "".join(paragraph(text) for text in sentences if text) + '<div id="others" class="others"></div>'
+
+
+# 6: the proof -------------------------------------------------------------------------------------------------------
+
+
+def show_proof(view: View) -> str:
+    model, certificate, verdict = view.given.model, view.certificate, view.parts.verdict
+    count = describe_count(certificate, view.tree)
+    statement = escape(certificate.statement)
+    seconds = format_number(model.fit_seconds_, 3)
+    lines = [
+        paragraph(f"This tree is <strong>{statement}</strong>.", "lead"),
+        paragraph(
+            f"With the {certificate['sizes']['distinct_tests']:,} distinct questions that these data allow, {count} "
+            f"trees can be written down. The search took {seconds} s."
+        ),
+    ]
+    if verdict is None:
+        lines.append(
+            paragraph(f"The certificate was not checked again. {escape(view.parts.reasons.get('check', ''))}", "absent")
+        )
+    elif verdict.holds:
+        lines.append(
+            paragraph(
+                "The certificate was checked against these data when this page was written, without the search engine: "
+                "all figures of the tree hold. "
+                + ("Taken on the engine's word: " + escape("; ".join(verdict.trusted)) + "." if verdict.trusted else "")
+            )
+        )
+    else:
+        lines.append(
+            '<div class="alarm" role="alert"><p><strong>The certificate does not hold for these data:</strong></p><ul>'
+            + "".join(f"<li>{escape(failure)}</li>" for failure in verdict.failures)
+            + "</ul></div>"
+        )
+    lines.append(certificate.to_html(view.tree.labels))
+    digest = certificate.get("digests", {}).get("table")
+    if digest is not None:
+        lines.append(paragraph(f"The data are known by their SHA-256: <code>{escape(digest)}</code>."))
+    example = (
+        "certree verify model.json data.csv --rewards ..."
+        if view.is_policy
+        else "certree verify model.json data.csv --label ..."
+    )
+    lines.append(
+        paragraph(f"Anyone who has the model and the data can check this: <code>{escape(example)} --prove</code>")
+    )
+    lines.append(
+        "<h3>What is not proved</h3><ul>" + "".join(f"<li>{text}</li>" for text in _limits_of_proof(view)) + "</ul>"
+    )
+    return "".join(lines)
+
+
+def _limits_of_proof(view: View) -> list[str]:
+    noun = escape(view.noun)
+    texts = [
+        f"That the data are right, or that other {noun} are like these.",
+        "That a tree outside the limits named above could not do better.",
+    ]
+    if view.is_policy:
+        texts.append(
+            "That the rewards are right: where nobody drew lots, they rest on models of who got what and of its effect."
+        )
+    else:
+        texts.append("That the answers in the data are the truth, or that a question causes what it goes with.")
+    return texts
+
+
+# 7: what it is worth ------------------------------------------------------------------------------------------------
+
+
+def show_worth(view: View) -> str:
+    found = view.parts.evaluation
+    parts = [_show_policy_worth(view) if view.is_policy else _show_loss(view)]
+    if found is None:
+        parts.append(absent(view, "evaluation"))
+    elif isinstance(found, Evaluation):
+        parts.append(paragraph(escape(found.statement())))
+        if found.groups:
+            rows = [
+                [
+                    bdi(group.group),
+                    f"{group.rows:,}",
+                    ", ".join(f"{bdi(action)} {share_text(rate)}" for action, rate in group.rates.items()),
+                    estimate_text(group.value),
+                    estimate_text(group.gain),
+                ]
+                for group in found.groups
+            ]
+            names = ("Group", escape(view.noun), "Given", "Mean reward, held out", "Gain over the control")
+            parts.append(show_table(names, rows, "Rates and worth by group"))
+    return "".join(parts)
+
+
+def _show_loss(view: View) -> str:
+    found, model = view.parts.evaluation, view.given.model
+    rows = [["This tree, on the rows it was fitted on", number(model.certificate_["loss"])]]
+    if isinstance(found, LossEvaluation):
+        rows += [
+            [f"Trees fitted without the rows they are judged on ({found.folds} folds)", estimate_text(found.loss)],
+            ["One answer for everyone, held out", estimate_text(found.constant)],
+            ["Gain over one answer for everyone", estimate_text(found.gain)],
+        ]
+    level = "" if found is None else f" ({100 * found.level:g}% interval)"
+    return show_table(("", f"Share of wrong answers, by weight{level}"), rows, "How often it is wrong")
+
+
+def _show_policy_worth(view: View) -> str:
+    found, model = view.parts.evaluation, view.given.model
+    rows = [
+        [
+            f"This policy, on the {escape(view.noun)} it was fitted on (flatters)",
+            number(model.certificate_["policy"]["value"]),
+            "",
+        ]
+    ]
+    if isinstance(found, Evaluation):
+        rows.append(["Policies learned without the rows they are judged on", estimate_text(found.value), ""])
+        for action, fixed in found.fixed.items():
+            rows.append([f"Everyone {bdi(action)}", estimate_text(fixed), estimate_text(found.gains[action])])
+        for baseline in found.baselines:
+            if baseline.share < 1:
+                text = baseline.describe(is_nobody=False)
+                rows.append(
+                    [escape(text[:1].upper() + text[1:]), estimate_text(baseline.value), estimate_text(baseline.gain)]
+                )
+        if found.budget is None:
+            rows.append(["An action at random", "", estimate_text(found.gain_over_random)])
+    names = ("", "Mean reward", "Gain of the policy over it")
+    return show_table(names, rows, "What it brings, and what else would") + show_budget(view)
+
+
+def show_budget(view: View) -> str:
+    curve = view.parts.curve
+    if curve is None:
+        return absent(view, "curve") if "curve" in view.parts.reasons else ""
+    own = view.given.model.certificate_
+    series = [
+        Series("best policies for every budget, in sample", "own", [(point.spend, point.value) for point in curve]),
+        Series("this policy", "held", [(own["budget"]["spend"], own["policy"]["value"])], is_line=False),
+    ]
+    means = view.tree.rewards
+    levels = (
+        []
+        if means is None
+        else [Level(f"everyone {label}", float(mean)) for label, mean in zip(view.tree.labels, means[0], strict=True)]
+    )
+    chart = draw_chart("What each budget buys", "mean spend per row", "mean reward", series, levels)
+    return paragraph("What each budget buys, on the rows that it was fitted on:") + chart
+
+
+# 8 and 9: the data, and use -----------------------------------------------------------------------------------------
+
+
+def show_data(view: View) -> str:
+    sizes, weights = view.certificate["sizes"], view.given.weights
+    positive = weights[weights > 0]
+    effective = float(positive.sum()) ** 2 / float((positive**2).sum())
+    left_out = sizes["rows"] - sizes["rows_weighted"]
+    rows = [
+        ["Rows used", f"{sizes['rows_weighted']:,}"],
+        ["Left out (weight zero)", f"{left_out:,}"],
+        ["Distinct rows after merging", f"{sizes['merged_rows']:,}"],
+        ["Total weight", number(float(positive.sum()))],
+        ["Effective sample size", f"{effective:,.0f}"],
+    ]
+    parts = [show_table(("", "Number"), rows, "Rows and weights")]
+    if positive.min() < positive.max():
+        counts, edges = np.histogram(positive, bins=min(MOST_BINS, max(4, math.isqrt(len(positive)))))
+        parts.append(draw_histogram("Histogram of the weights", "weight", edges.tolist(), counts.tolist()))
+    else:
+        parts.append(paragraph("All rows weigh the same."))
+    scores = view.parts.scores
+    if scores is not None and scores.overlap:
+        rows = [
+            [
+                bdi(one.action),
+                f"{one.rows:,}",
+                f"{one.effective_sample_size:,.0f}",
+                format_number(one.smallest, 3),
+                share_text(one.share_clipped),
+            ]
+            for one in scores.overlap
+        ]
+        names = ("Action", "Rows that got it", "Effective sample size", "Smallest chance", "Rows clipped")
+        parts.append(show_table(names, rows, "Overlap: how far the data speak about each action"))
+    used = set(view.tree.column.tolist()) - {-1}
+    listed = [
+        [bdi(column.name) for place, column in enumerate(view.tree.columns) if (place in used) is wanted]
+        for wanted in (True, False)
+    ]
+    parts.append(paragraph(f"Columns that the tree uses: {', '.join(listed[0]) or 'none'}."))
+    parts.append(paragraph(f"Columns that it does not use: {', '.join(listed[1]) or 'none'}."))
+    readings = getattr(view.given.model, "columns_", ())
+    if readings:
+        lines = escape("\n".join(describe_readings(readings)))
+        parts.append(f"<details><summary>What each column was read as</summary><pre>{lines}</pre></details>")
+    return "".join(parts)

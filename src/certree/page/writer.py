@@ -1,0 +1,342 @@
+"""`report`: gathers what is known of a fitted tree and writes the page."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import date
+from functools import partial
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from certree.page.gather import Gatherer, Given, read_given
+from certree.page.naming import rename_actions
+from certree.page.plain import Leaf, Words, column_data, find_binary, label_data, tree_data
+from certree.page.sections import (
+    View,
+    estimate_text,
+    number,
+    show_data,
+    show_decision,
+    show_front,
+    show_others,
+    show_proof,
+    show_question,
+    show_tree,
+    show_worth,
+)
+from certree.policy.evaluation import Evaluation
+from certree.policy.path import PolicyPath
+from certree.tree import Tree
+from certree.tree.words import has_unit_weights, path_text, reward_text, share_of_label, share_text
+from certree.writing import check_writable, replace_file
+
+LEAST_OTHERS, MOST_OTHERS = 3, 6
+"""Good trees that are shown side by side."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+"""What a browser may do with the page: nothing that leaves it."""
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    path: str | Path = "report.html",
+    log: Any = None,
+    evaluation: Any = None,
+    spends: Any = None,
+    control: Any = None,
+    group: Any = None,
+    title: str | None = None,
+    notes: str | None = None,
+    licence: str | None = None,
+    names: Mapping[str, str] | None = None,
+    labels: Mapping[Any, Any] | None = None,
+    units: Mapping[str, str] | None = None,
+    noun: str = "rows",
+    tolerance: float | None = None,
+    folds: int = 5,
+    time_limit: float = 60.0,
+    random_state: Any = 0,
+) -> Path:
+    """Write one self-contained HTML page about a fitted tree: what to do, for whom, what it is worth, what was proved.
+
+    Parameters
+    ----------
+    model : SparseTreeClassifier, SparseTreeCV or PolicyTree
+        Fitted.
+    X, y, sample_weight :
+        What it was fitted on. For a policy `y` is the rewards or Scores; a `policy.Log` may stand in the place of `y`
+        or of `X`, and the rewards are then made from it.
+    path : str or Path, default="report.html"
+        Where the page is written; a file that is there is replaced, as a whole or not at all.
+    log : policy.Log, default=None
+        Beside rewards: the log of decisions that they were made from, for the worth of a policy on rows unseen in
+        learning.
+    evaluation : Evaluation or LossEvaluation, default=None
+        Made before, by `policy.evaluate` or `certree.evaluate`. None: made here, where the data allow it.
+    spends, control :
+        Of a policy with a budget, as in `PolicyTree.fit`.
+    group : array of n values, default=None
+        A sensitive group of each row, for rates and worth by group.
+    title, notes, licence : str, default=None
+        The heading; a Markdown text of the author's about intended use and limits; the licence of the data.
+    names, labels, units : mappings, default=None
+        What columns and labels are called on the page, by their own names, and the units of numeric columns.
+    noun : str, default="rows"
+        What the rows are: "people", "loans".
+    tolerance : float, default=None
+        How much worse than the best a tree may be to count as good. None: 0.01, or for a policy a twentieth of its
+        gain in sample over the best single action.
+    folds : int, default=5
+        Of what is judged on held-out rows.
+    time_limit : float, default=60.0
+        Seconds for what has to be computed. A section that there is no time for says so.
+    random_state : int, RandomState instance or None, default=0
+        How rows fall into folds.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+
+    Raises
+    ------
+    TypeError
+        If the model is none of these.
+    ValueError
+        If it is not fitted, if labels or rewards are missing, or if a column that is named is not one of the tree's.
+    OSError
+        If the page cannot be written; that is found out before anything is computed.
+
+    Examples
+    --------
+    >>> import certree
+    >>> table = certree.datasets.make_weighted(200, 3, random_state=0)
+    >>> model = certree.SparseTreeClassifier(2).fit(table.data, table.target)
+    >>> path = certree.report(model, table.data, table.target, path="report.html", noun="cases")
+    >>> path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    True
+    """
+    if not (isinstance(time_limit, (int, float)) and time_limit >= 0 and math.isfinite(time_limit)):
+        raise ValueError(f"time_limit must be a finite number of seconds of at least 0, not {time_limit!r}")
+    path = Path(path)
+    check_writable(path)
+    given = read_given(
+        model, X, y, sample_weight, log=log, spends=spends, control=control, group=group, folds=folds,
+        tolerance=tolerance, random_state=random_state,
+    )  # fmt: skip
+    tree = _rename(given, names, labels)
+    parts = Gatherer(given, float(time_limit)).run(evaluation)
+    if isinstance(parts.evaluation, Evaluation):
+        parts.evaluation = rename_actions(
+            parts.evaluation, dict(zip(given.model.tree_.labels, tree.labels, strict=True))
+        )
+    words = Words(_name_units(given, tree, units or {}), find_binary(tree, given.table))
+    view = View(given, parts, tree, words, noun)
+    replace_file(path, make_page(view, title, notes, licence, names, labels).encode("utf-8"))
+    return path
+
+
+def _rename(given: Given, names: Mapping[str, str] | None, labels: Mapping[Any, Any] | None) -> Tree:
+    return given.model.tree_.renamed(names, labels)
+
+
+def _name_units(given: Given, tree: Tree, units: Mapping[str, str]) -> dict[str, str]:
+    """Units by the names that the page shows."""
+    own = {column.name: shown.name for column, shown in zip(given.model.tree_.columns, tree.columns, strict=True)}
+    unknown = [name for name in units if name not in own]
+    if unknown:
+        raise ValueError(f"units: the tree has no column {unknown[0]!r}; its columns are {', '.join(own)}")
+    return {own[name]: str(unit) for name, unit in units.items()}
+
+
+# The page -----------------------------------------------------------------------------------------------------------
+
+
+def make_page(
+    view: View,
+    title: str | None,
+    notes: str | None,
+    licence: str | None,
+    names: Mapping[str, str] | None = None,
+    labels: Mapping[Any, Any] | None = None,
+) -> str:
+    """The whole document."""
+    heading = title or ("Who gets which action" if view.is_policy else "A decision tree and its proof")
+    sections = {
+        "decision": ("The decision", show_decision(view)),
+        "the-tree": ("The tree", show_tree()),
+        "question": ("Ask it", show_question(view)),
+        "front": ("Simpler or finer", show_front(view)),
+        "good": ("Other trees as good", show_others(view)),
+        "proof": ("The proof", show_proof(view)),
+        "worth": ("What it is worth", show_worth(view)),
+        "rows": ("Data and weights", show_data(view)),
+        "use": ("Use", show_use(notes, licence)),
+    }
+    own = files("certree.page")
+    style, script = (own.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    links = "".join(f'<li><a href="#{name}">{head}</a></li>' for name, (head, _) in sections.items())
+    body = "".join(
+        f'<section id="{name}" aria-labelledby="{name}-head"><h2 id="{name}-head">{head}</h2>{content}</section>'
+        for name, (head, content) in sections.items()
+    )
+    data = json.dumps(make_data(view, names, labels), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="generator" content="certree {version("certree")}">'
+        f"<title>{escape(heading)}</title><style>{style}</style></head><body>"
+        f'<header><h1>{escape(heading)}</h1><nav aria-label="Sections"><ol>{links}</ol></nav></header>'
+        f"<noscript><section><h2>The tree as text</h2><pre>{escape(str(view.tree))}</pre></section></noscript>"
+        f"<main>{body}</main>"
+        # A name may hold anything, also the end of a script.
+        f'<script type="application/json" id="data">{data.replace("<", chr(92) + "u003c")}</script>'
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def show_use(notes: str | None, licence: str | None) -> str:
+    """The author's own words, and where the page comes from."""
+    text = render_notes(notes) if notes else "<p>The author of this page has not said what it is meant for.</p>"
+    terms = "" if licence is None else f"<p>Licence of the data: {escape(licence)}.</p>"
+    made = f"<p>Written on {date.today().isoformat()} by certree {escape(version('certree'))}.</p>"
+    return text + terms + made
+
+
+def render_notes(notes: str) -> str:
+    """Markdown as HTML, without raw HTML and pictures: nothing that runs, and nothing that has to be fetched."""
+    reader = MarkdownIt("commonmark", {"html": False}).disable("image")
+    tokens = reader.parse(notes)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"  # below the heading of the section
+    return str(reader.renderer.render(tokens, reader.options, {}))
+
+
+def make_data(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, Any] | None) -> dict[str, Any]:
+    """What the script draws and answers with: trees and aggregates, no rows."""
+    tree = view.tree
+    return {
+        "labels": label_data(tree),
+        "columns": column_data(tree, view.given.table, view.words),
+        "tree": tree_data(tree, view.words, partial(describe_own_leaf, view)),
+        "front": [
+            {
+                "text": describe_point(view, place),
+                "tree": tree_data(point.tree.renamed(names, labels), view.words, partial(describe_leaf, view)),
+            }
+            for place, point in enumerate(view.parts.front or ())
+        ],
+        "chosen": find_chosen(view),
+        "others": list_others(view, names, labels),
+        "verb": "the action" if view.is_policy else "the answer",
+    }  # fmt: skip
+
+
+def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
+    """How many there are and what comes of the decision, of any tree of the page."""
+    rows, noun = int(tree.rows[node]), view.noun if tree.rows[node] != 1 or view.noun != "rows" else "row"
+    lines = [f"{rows:,} {noun} ({share_text(rows / tree.rows[0])})"]
+    share = share_of_label(tree, node)
+    if share is not None:
+        lines.append(f"right for {share_text(share)} of {'them' if has_unit_weights(tree) else 'their weight'}")
+    lines += [f"{text}, in sample" for text in [reward_text(tree, node)] if text]
+    spends = view.certificate.get("budget", {}).get("spends")
+    if spends is not None:
+        lines.append(f"spends {number(float(spends[int(tree.label[node])]))} each")
+    return Leaf(lines)
+
+
+def describe_own_leaf(view: View, tree: Tree, node: int) -> Leaf:
+    """The same of the page's own tree, with its table and, where there is one, the gain on held-out rows."""
+    leaf, gain = describe_leaf(view, tree, node), _held_out_gain(view, node)
+    rows = [
+        (view.noun.capitalize(), f"{tree.rows[node]:,} ({share_text(tree.rows[node] / tree.rows[0])})"),
+        ("Share of the weight", share_text(view.share(node))),
+    ]
+    if tree.label_weights is not None:
+        own = tree.label_weights[node] / tree.label_weights[node].sum()
+        rows += [(f"Of these, {label}", share_text(float(part))) for label, part in zip(tree.labels, own, strict=True)]
+    if tree.rewards is not None:
+        rows += [
+            (f"Mean reward of {label}, in sample", number(float(mean)))
+            for label, mean in zip(tree.labels, tree.rewards[node], strict=True)
+        ]
+    return Leaf([*leaf.lines, *(f"held-out gain {amount}" for _, amount in gain)], [*rows, *gain])
+
+
+def _held_out_gain(view: View, node: int) -> list[tuple[str, str]]:
+    """Of the very same leaf, where some fold learned it too."""
+    found, own = view.parts.evaluation, view.given.model.tree_
+    if not isinstance(found, Evaluation) or view.tree.node_label(node) == found.control:
+        return []
+    text = path_text(own, node)
+    return [
+        (
+            f"Gain over {found.control}, held out ({leaf.folds} of {found.folds} folds have this group)",
+            estimate_text(leaf.gain),
+        )
+        for leaf in found.leaves
+        if leaf.leaf == text and leaf.action == view.tree.node_label(node)
+    ]
+
+
+def describe_point(view: View, place: int) -> str:
+    """A tree of the front in words."""
+    front = view.parts.front
+    assert front is not None
+    point = front[place]
+    count = f"{point.leaves} {'leaf' if point.leaves == 1 else 'leaves'}"
+    worth = (
+        f"mean reward {number(front.value(point))}"
+        if isinstance(front, PolicyPath)
+        else f"{share_text(point.loss)} wrong"
+    )
+    held = ""
+    if view.parts.held_out is not None:
+        held = f", held out {share_text(float(view.parts.held_out[0][place]))} wrong"
+    low, high = point.regularization_low, point.regularization_high
+    prices = f"above {low:.3g}" if math.isinf(high) else f"from {low:.3g} to {high:.3g}"
+    status = "" if point.status == "optimal" else f" Its search ended early ({point.status.replace('_', ' ')})."
+    return f"{count}: {worth} in sample{held}. Best where a leaf costs (λ) {prices}.{status}"
+
+
+def find_chosen(view: View) -> int:
+    """The tree of the front that is the page's own: that of its λ."""
+    front = view.parts.front
+    if front is None:
+        return 0
+    own = front.at(view.given.model.regularization)
+    return next(place for place, point in enumerate(front) if point is own)
+
+
+def list_others(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, Any] | None) -> list[dict[str, Any]]:
+    """A handful of good trees that differ."""
+    good = view.parts.good
+    if good is None:
+        return []
+    found = list(good.handful().items())[:MOST_OTHERS]
+    known = [tree.tests for _, tree in found]
+    # Where they are much alike, the next best ones.
+    for place, tree in enumerate(good[: 2 * LEAST_OTHERS]):
+        if len(found) < LEAST_OTHERS and tree.tests not in known:
+            found.append((f"place {place + 1} of {good.count}", tree))
+    return [
+        {
+            "text": f"{words[:1].upper()}{words[1:]}: objective {number(tree.objective)}",
+            "tree": tree_data(tree.tree.renamed(names, labels), view.words, partial(describe_leaf, view)),
+        }
+        for words, tree in found
+    ]

@@ -1,0 +1,219 @@
+"""The report: what the page says, what it holds, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import certree
+from certree import SparseTreeClassifier, policy
+from certree.page.counting import count_trees
+from certree.page.plain import Words, conditions
+from certree.page.writer import render_notes
+from certree.policy import PolicyTree
+from tests.pages import NAMES, SCRIPT, make_classifier, make_policies
+
+SECTIONS = ["decision", "the-tree", "question", "front", "good", "proof", "worth", "rows", "use"]
+
+
+def write(folder: Path, case: Any, **others: Any) -> str:
+    return certree.report(case.model, case.X, path=folder / "page.html", **(case.facts | others)).read_text("utf-8")
+
+
+def section(page: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
+    assert found
+    return found.group()
+
+
+class Reader(HTMLParser):
+    """Every tag with its attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    data: dict[str, Any] = json.loads(found.group(1))
+    return data
+
+
+@pytest.mark.parametrize("number", range(3), ids=["classifier", "policy", "budget"])
+def test_every_section_in_order_and_nothing_from_elsewhere(tmp_path: Path, number: int) -> None:
+    case = (make_classifier(), *make_policies())[number]
+    page = write(tmp_path, case)
+    tags = Reader(page).tags
+    assert [attrs["id"] for tag, attrs in tags if tag == "section" and "id" in attrs] == SECTIONS
+    assert not [attrs for _, attrs in tags if "src" in attrs or attrs.get("href", "#")[:1] != "#"]
+    assert sum(tag == "script" for tag, _ in tags) == 2
+    assert not {"b", "i", "u", "em"} & {tag for tag, _ in tags}  # names that look like tags are shown
+    assert SCRIPT not in page
+    assert len(page) < 600_000
+    assert "all figures of the tree hold" in section(page, "proof")
+
+
+def test_the_classifier_says_what_was_found(tmp_path: Path) -> None:
+    case = make_classifier()
+    page = write(tmp_path, case, title="Who is asked", licence="CC0", notes="Only **for** tests.")
+    assert "<h1>Who is asked</h1>" in page
+    assert case.model.certificate_.statement in section(page, "proof")
+    assert case.model.certificate_["digests"]["table"] in section(page, "proof")
+    assert "Held-out loss" in section(page, "decision")
+    use = section(page, "use")
+    assert "<strong>for</strong>" in use
+    assert "CC0" in use
+    path = certree.regularization_path(case.X, case.facts["y"], case.facts["sample_weight"], max_depth=3)
+    front = data_of(page)["front"]
+    assert len(front) == len(path)
+    for point, drawn in zip(path, front, strict=True):
+        assert drawn["text"].startswith(f"{point.leaves} lea")
+        assert sum("lines" in node for node in drawn["tree"]) == point.leaves
+
+
+def test_a_page_holds_no_rows(tmp_path: Path) -> None:
+    """Ten times the rows, hardly a byte more."""
+    sizes = []
+    for copies in (1, 10):
+        X = pd.DataFrame({"a": np.tile(np.arange(40.0), copies), "b": np.tile(np.arange(40.0) % 7, copies)})
+        y = (X["a"] > 20) ^ (X["b"] > 3)
+        model = SparseTreeClassifier(2).fit(X, y)
+        sizes.append(len(certree.report(model, X, y, path=tmp_path / "page.html").read_bytes()))
+    assert sizes[1] < sizes[0] + 500
+
+
+def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
+    plain, within = make_policies()
+    page = write(tmp_path, plain)
+    decision = section(page, "decision")
+    assert "letter" in decision
+    assert "&lt;em&gt;visit&lt;/em&gt;" in section(page, "worth")
+    assert "gain" in decision
+    assert "&lt;u&gt;south&lt;/u&gt;" in section(page, "worth")
+    assert "Overlap" in section(page, "rows")
+    page = write(tmp_path, within)
+    assert "budget of 0.3" in section(page, "decision")
+    assert 'aria-label="What each budget buys"' in section(page, "worth")
+    assert "Not computed" in section(page, "good")
+    assert "spends 0.3" not in section(page, "good")
+
+
+def test_what_is_not_computed_says_why(tmp_path: Path) -> None:
+    case = make_classifier()
+    page = write(tmp_path, case, time_limit=0)
+    for name in ("front", "good", "worth"):
+        assert "raise time_limit" in section(page, name), name
+    policies, _ = make_policies()
+    page = write(tmp_path, policies, evaluation=None)
+    assert "pass a policy.Log" in section(page, "worth")
+    model = SparseTreeClassifier(2, thresholds="guess", random_state=0).fit(case.X, case.facts["y"])
+    page = certree.report(model, case.X, case.facts["y"], path=tmp_path / "page.html").read_text("utf-8")
+    assert "not traced over guessed thresholds" in section(page, "front")
+
+
+def test_a_wrong_certificate_is_an_alarm(tmp_path: Path) -> None:
+    case = make_classifier()
+    y = case.facts["y"].copy()
+    y[0] = "no" if y[0] != "no" else "perhaps"
+    page = write(tmp_path, case, y=y, time_limit=0)
+    assert "The certificate does not hold for these data" in section(page, "proof")
+
+
+def test_a_log_alone_is_enough(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.integers(0, 6, 150).astype(float)})
+    got = rng.integers(0, 2, 150)
+    log = policy.Log(X, got, (X["x"] > 2) * got + rng.normal(size=150), propensity=[0.5, 0.5])
+    model = PolicyTree(1).fit(X, policy.doubly_robust(log, random_state=0))
+    for given in ((log,), (X, log)):
+        page = certree.report(model, *given, path=tmp_path / "page.html", folds=5).read_text("utf-8")
+        assert "all figures of the tree hold" in section(page, "proof")
+    page = certree.report(model, log, path=tmp_path / "page.html", folds=3, time_limit=0).read_text("utf-8")
+    assert "made anew from the log" in section(page, "proof")
+
+
+def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
+    case, (policies, _) = make_classifier(), make_policies()
+    path = tmp_path / "page.html"
+    with pytest.raises(TypeError, match="not LinearRegression"):
+        certree.report(__import__("sklearn.linear_model").linear_model.LinearRegression(), case.X)
+    with pytest.raises(ValueError, match="not fitted"):
+        certree.report(SparseTreeClassifier(), case.X, case.facts["y"], path=path)
+    with pytest.raises(ValueError, match="give the labels"):
+        certree.report(case.model, case.X, path=path)
+    with pytest.raises(ValueError, match=r"or a policy\.Log"):
+        certree.report(policies.model, policies.X, path=path)
+    with pytest.raises(ValueError, match="no column 'height'"):
+        write(tmp_path, case, units={"height": "cm"})
+    with pytest.raises(ValueError, match="time_limit must be"):
+        write(tmp_path, case, time_limit=float("nan"))
+    with pytest.raises(OSError, match="none"):
+        certree.report(case.model, case.X, case.facts["y"], path=tmp_path / "none" / "page.html")
+    assert not path.exists()
+
+
+def test_conditions_name_a_column_once() -> None:
+    X = pd.DataFrame({"age": np.arange(64.0)})
+    y = np.isin(np.arange(64) // 8, [1, 3, 5, 7])
+    tree = SparseTreeClassifier(3, 0.0).fit(X, y).tree_
+    texts = [conditions(tree, node, Words({"age": "years"})) for node in tree.leaves.tolist()]
+    assert all(len(text) == 1 for text in texts)
+    assert texts[1] == ["age above 7.5 years and at most 15.5 years"]
+
+
+def test_trees_are_counted_as_the_method_says() -> None:
+    """By writing all of them down."""
+
+    def trees(depth: int, n_tests: int, n_labels: int) -> list[Any]:
+        leaves: list[Any] = list(range(n_labels))
+        if depth == 0:
+            return leaves
+        below = trees(depth - 1, n_tests, n_labels)
+        return leaves + list(product(range(n_tests), below, below))
+
+    for depth, n_tests, n_labels in product(range(3), range(4), range(1, 4)):
+        assert count_trees(n_tests, n_labels, depth) == len(trees(depth, n_tests, n_labels))
+    assert count_trees(1000, 2, 40) is None
+
+
+def test_notes_hold_nothing_that_runs_or_is_fetched() -> None:
+    text = render_notes("# Use\n<script>alert(1)</script> ![x](http://a/b.png) [j](javascript:alert(1))")
+    assert "<h3>Use</h3>" in text
+    assert "<script" not in text
+    assert "<img" not in text
+    assert 'href="javascript' not in text
+
+
+def test_long_names_are_there_in_full(tmp_path: Path) -> None:
+    page = write(tmp_path, make_classifier(), time_limit=0)
+    shown = {node["question"] for node in data_of(page)["tree"] if "question" in node}
+    assert any(NAMES[2] in question for question in shown)
+
+
+def test_a_column_of_0_and_1_is_asked_as_a_question(tmp_path: Path) -> None:
+    X = pd.DataFrame({"member": np.arange(40) % 2, "b": np.arange(40.0)})
+    y = X["member"] == 1
+    model = SparseTreeClassifier(2).fit(X, y)
+    page = certree.report(model, X, y, path=tmp_path / "page.html").read_text("utf-8")
+    root = data_of(page)["tree"][0]
+    assert (root["question"], root["ways"], root["answers"]) == (
+        "member?",
+        ["no", "yes"],
+        ["member: no", "member: yes"],
+    )
+    assert data_of(page)["columns"][0]["kind"] == "binary"
+    assert "member: yes" in section(page, "decision")

@@ -1,0 +1,261 @@
+"""The report in a browser: it draws, answers, folds, slides and prints, alone and without a fault.
+
+Skipped where there is no Chromium with its driver (on Debian: apt-get install chromium chromium-driver).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import certree
+from certree.tree import Tree
+from tests.pages import NAMES, Case, make_classifier, make_policies
+
+webdriver = pytest.importorskip("selenium.webdriver")
+from axe_core_python.base import AXE_FILE_PATH  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed (Debian: chromium, chromium-driver)"
+)
+OPTIONS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--window-size=1280,900",
+)  # fmt: skip
+KINDS = ["classifier", "policy", "budget"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for option in OPTIONS:
+        options.add_argument(option)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+    yield driver
+    driver.quit()
+
+
+def case_of(kind: str) -> Case:
+    return make_classifier() if kind == "classifier" else make_policies()[kind == "budget"]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    return {
+        kind: certree.report(case.model, case.X, path=folder / f"{kind}.html", notes="Text.", **case.facts)
+        for kind, case in ((kind, case_of(kind)) for kind in KINDS)
+    }
+
+
+def to_place(tree: Tree, column: int, value: Any) -> Any:
+    """A value as the script has it: a number, the place of a category, −1 for another one, None where it is missing."""
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return None
+    own = tree.columns[column]
+    if own.kind == "numeric":
+        return float(value)
+    return own.categories.index(value) if value in own.categories else -1
+
+
+def script_values(tree: Tree, rows: pd.DataFrame) -> list[dict[int, Any]]:
+    used = sorted(set(tree.column.tolist()) - {-1})
+    columns = {column: rows.iloc[:, column].tolist() for column in used}
+    return [
+        {column: to_place(tree, column, values[row]) for column, values in columns.items()} for row in range(len(rows))
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_asked_of_the_network_and_nothing_fails(browser: Any, pages: dict[str, Path], kind: str) -> None:
+    browser.get_log("performance")
+    browser.get(pages[kind].as_uri())
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent" and event["params"]["request"]["url"].startswith("http")
+    ]
+    assert asked == []
+    assert len(browser.find_elements(By.CSS_SELECTOR, "main > section")) == 9
+    assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
+    assert browser.find_elements(By.CSS_SELECTOR, "#tree .leaf")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_decides_as_predict_does(browser: Any, pages: dict[str, Path], kind: str) -> None:
+    case = case_of(kind)
+    browser.get(pages[kind].as_uri())
+    tree = case.model.tree_
+    values = script_values(tree, case.rows)
+    found = browser.execute_script("return arguments[0].map((one) => window.certree.decide(one))", values)
+    assert found == tree.label[tree.apply(case.rows)].tolist()
+    # And through the form, as people fill it in.
+    names = [str(label) for label in tree.renamed(labels=case.facts.get("labels")).labels]
+    for row in range(12):
+        for place, value in values[row].items():
+            browser.execute_script(
+                "const field = document.getElementById(`ask-${arguments[0]}`); field.value = arguments[1];"
+                "field.dispatchEvent(new Event('input', {bubbles: true}))",
+                place, "" if value is None else str(value),
+            )  # fmt: skip
+        answer = browser.find_element(By.CSS_SELECTOR, "#answer p strong")
+        assert answer.text == names[found[row]]
+        lit = browser.find_elements(By.CSS_SELECTOR, "#tree .branch.lit")
+        assert len(lit) == len(tree.path(int(tree.apply(case.rows.iloc[[row]])[0]))) + 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_change_it_names_changes_the_decision(browser: Any, pages: dict[str, Path], kind: str) -> None:
+    case = case_of(kind)
+    browser.get(pages[kind].as_uri())
+    values = script_values(case.model.tree_, case.rows.iloc[:200])
+    found = browser.execute_script(
+        "return arguments[0].map((one) => window.certree.changes(one).map((change) =>"
+        "[window.certree.decide(one), window.certree.decide({...one, [change.column.place]: change.value}),"
+        " change.label, change.distance]))",
+        values,
+    )
+    assert any(found)
+    for changes in found:
+        assert [change[3] for change in changes] == sorted(change[3] for change in changes)
+        for before, after, label, _ in changes:
+            assert after == label != before
+
+
+def test_the_smallest_change_is_the_smallest(browser: Any, tmp_path: Path) -> None:
+    """Of a tree that has just one question, the other side of it; never more than is needed."""
+    X = pd.DataFrame({"age": np.arange(40.0)})
+    model = certree.SparseTreeClassifier(2, 0.0).fit(X, (X["age"] > 9.5) & (X["age"] < 30.5))
+    browser.get(certree.report(model, X, X["age"].between(10, 30), path=tmp_path / "page.html").as_uri())
+    changes = browser.execute_script("return window.certree.changes({0: 12})")
+    assert [(change["value"], change["words"]) for change in changes] == [(9.5, "age at most 9.5")]
+    changes = browser.execute_script("return window.certree.changes({0: 35})")
+    assert [(change["value"], change["words"]) for change in changes] == [(30.5, "age at most 30.5")]
+    changes = browser.execute_script("return window.certree.changes({0: 5})")
+    assert [change["words"] for change in changes] == ["age above 9.5"]
+    assert changes[0]["value"] == float(np.nextafter(9.5, 10))
+
+
+@pytest.mark.parametrize("kind", ["classifier", "policy"])
+def test_the_slider_has_the_trees_of_the_path(browser: Any, pages: dict[str, Path], kind: str) -> None:
+    case = case_of(kind)
+    browser.get(pages[kind].as_uri())
+    path = (
+        certree.regularization_path(case.X, case.facts["y"], case.facts["sample_weight"], max_depth=3)
+        if kind == "classifier"
+        else certree.policy.regularization_path(case.X, case.facts["y"], max_depth=2, min_samples_leaf=20)
+    )
+    slider = browser.find_element(By.ID, "slide")
+    assert slider.get_attribute("max") == str(len(path) - 1)
+    chosen = int(slider.get_attribute("value"))
+    assert path[chosen] is path.at(case.model.regularization)
+    slider.send_keys(Keys.HOME)
+    rows = case.rows.iloc[:100]
+    for place, point in enumerate(path):
+        assert slider.get_attribute("value") == str(place)
+        assert browser.find_element(By.ID, "slid").text.startswith(f"{point.leaves} lea")
+        assert len(browser.find_elements(By.CSS_SELECTOR, "#slid-tree .leaf")) == point.leaves
+        drawn = browser.execute_script(
+            "const tree = window.certree.data.front[arguments[0]].tree;"
+            "return arguments[1].map((one) => tree[window.certree.follow(tree, one).at(-1)].label)",
+            place, script_values(point.tree, rows),
+        )  # fmt: skip
+        assert drawn == point.tree.label[point.tree.apply(rows)].tolist()
+        slider.send_keys(Keys.ARROW_RIGHT)
+
+
+def test_branches_fold_and_leaves_open_by_keyboard(browser: Any, pages: dict[str, Path]) -> None:
+    browser.get(pages["classifier"].as_uri())
+    root = browser.find_element(By.CSS_SELECTOR, "#tree button")
+    leaves = browser.find_elements(By.CSS_SELECTOR, "#tree .leaf")
+    assert all(leaf.is_displayed() for leaf in leaves)
+    root.send_keys(Keys.ENTER)
+    assert root.get_attribute("aria-expanded") == "false"
+    assert not any(leaf.is_displayed() for leaf in leaves)
+    assert f"{len(leaves)} groups folded" in root.text
+    root.send_keys(Keys.SPACE)
+    assert all(leaf.is_displayed() for leaf in leaves)
+    panel = browser.find_element(By.ID, "leaf")
+    assert not panel.is_displayed()
+    leaves[0].send_keys(Keys.ENTER)
+    assert panel.is_displayed()
+    assert "Share of the weight" in panel.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_serious_fault_of_accessibility(browser: Any, pages: dict[str, Path], kind: str) -> None:
+    for scheme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        browser.get(pages[kind].as_uri())
+        browser.execute_script(Path(AXE_FILE_PATH).read_text(encoding="utf-8"))
+        found = browser.execute_async_script("axe.run().then(arguments[arguments.length - 1])")
+        serious = [
+            (fault["id"], fault["nodes"][0]["html"][:200])
+            for fault in found["violations"]
+            if fault["impact"] in ("serious", "critical")
+        ]
+        assert serious == [], scheme
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_prints_on_paper(browser: Any, pages: dict[str, Path], kind: str) -> None:
+    browser.get(pages[kind].as_uri())
+    paper = base64.b64decode(browser.print_page())
+    assert paper.startswith(b"%PDF")
+    assert len(paper) > 10_000
+
+
+def test_names_and_boxes_stay_within_their_bounds(browser: Any, pages: dict[str, Path]) -> None:
+    """No name is cut, no box overlaps another, and nothing widens the page, on a wide and on a narrow screen."""
+    for width in (1280, 390):
+        browser.set_window_size(width, 900)
+        browser.get(pages["classifier"].as_uri())
+        assert NAMES[2] in browser.find_element(By.ID, "tree").text.replace("\n", "")
+        faults = browser.execute_script("""
+            const boxes = [...document.querySelectorAll("#tree .card")].map((card) => card.getBoundingClientRect());
+            const overlaps = boxes.filter((a, i) => boxes.some((b, j) => j > i && a.left < b.right - 1
+                && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length;
+            const cut = [...document.querySelectorAll("#tree .card")]
+                .filter((card) => card.scrollWidth > card.clientWidth + 1).length;
+            return [overlaps, cut, document.documentElement.scrollWidth - window.innerWidth];
+        """)
+        assert faults[:2] == [0, 0]
+        assert faults[2] <= 0
+    browser.set_window_size(1280, 900)
+
+
+def test_two_hundred_trees_on_the_front(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from certree.page import gather
+    from certree.path import RegularizationPath, regularization_path
+
+    case = make_classifier()
+    path = regularization_path(case.X, case.facts["y"], case.facts["sample_weight"], max_depth=3)
+    many = RegularizationPath(tuple(path[place % len(path)] for place in range(200)), is_complete=True)
+    monkeypatch.setattr(gather.Gatherer, "_trace", lambda self: setattr(self.parts, "front", many))
+    page = certree.report(case.model, case.X, path=tmp_path / "page.html", time_limit=0, **case.facts)
+    browser.get(page.as_uri())
+    slider = browser.find_element(By.ID, "slide")
+    slider.send_keys(Keys.END)
+    assert slider.get_attribute("value") == "199"
+    last = many[199]
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#slid-tree .leaf")) == last.leaves
+    assert browser.get_log("browser") == []
