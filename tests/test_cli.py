@@ -294,7 +294,7 @@ class TestFit:
 
 class TestModels:
     def test_predict(self, model: Path, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert run("predict", model, table) == 0
+        assert run("predict", model, table, "--no-ids") == 0
         printed = capsys.readouterr().out.splitlines()
         X, _, _ = make_earnings()
         assert printed == ["prediction", *certree.load(model).tree_.predict(X)]

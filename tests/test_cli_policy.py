@@ -60,7 +60,7 @@ def test_from_rewards(log: Any, rewards: Path, tmp_path: Path, capsys: pytest.Ca
     assert "mean reward" in printed.splitlines()[0]
     assert "on rows that it has not seen" not in printed
 
-    assert run("predict", path, rewards) == 0
+    assert run("predict", path, rewards, "--no-ids") == 0
     assert capsys.readouterr().out.split()[1:] == NAMES[own.predict(log.data)].tolist()
     assert run("show", path, "--plot", tmp_path / "policy.png") == 0
     assert "upper bound" in capsys.readouterr().out
@@ -91,7 +91,7 @@ def test_from_a_log(log: Any, logged: Path, tmp_path: Path, capsys: pytest.Captu
     code = run(
         "policy", logged, "--treatment", "got", "--outcome", "came", "--depth", 1, "--costs", "none=0", "letter=0.1",
         "call=0.2", "--control", "none", "--group", "x2", "--folds", 3, "--min-samples-arm", 5, "--out", path,
-        "--scores", scores,
+        "--scores", scores, "--leaves",
     )  # fmt: skip
     assert code == 0
     printed = capsys.readouterr().out
@@ -109,16 +109,41 @@ def test_from_a_log(log: Any, logged: Path, tmp_path: Path, capsys: pytest.Captu
     assert run("verify", path, scores, "--rewards", *columns[::-1], "--treatment", "got") == 1
 
 
+def test_the_rule_the_people_and_the_gain_come_first(logged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("policy", logged, "--treatment", "got", "--outcome", "came", "--depth", 1, "--folds", 3) == 0
+    printed = capsys.readouterr().out
+    order = ["├── ", "gives ", "The policy gains", "proved optimal", "Doubly robust scores"]
+    places = [printed.index(words) for words in order]
+    assert places == sorted(places)
+    # No leaves of policies that nobody asked for, and none of a single row.
+    assert "learned without a fold" not in printed
+    assert "at least 10 rows per leaf" in " ".join(printed.split())
+
+
+def test_rows_without_an_outcome_are_named_or_dropped(
+    logged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = logged.read_text(encoding="utf-8").splitlines()
+    for row in (3, 7):
+        lines[row] = lines[row].rpartition(",")[0] + ","
+    logged.write_text("\n".join(lines), encoding="utf-8")
+    fit = ("policy", logged, "--treatment", "got", "--outcome", "came", "--depth", 1, "--folds", 3)
+    assert run(*fit) == 2
+    assert "log.csv, line 4, line 8: column 'came' is empty" in capsys.readouterr().err
+    assert run(*fit, "--drop-missing") == 0
+    assert "left out 2 of 400 rows, which lack a value of 'got', 'came'" in capsys.readouterr().err
+
+
 def test_only_the_largest_leaves_are_printed(
     log: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = certree.policy.evaluate(PolicyTree(1), log.data, NAMES[log.treatment], log.outcome, random_state=0)
     rows = sorted((leaf.rows for leaf in found.leaves), reverse=True)
     assert (len(rows), sum(rows)) == (2, 400)
-    cli.policy.print_evaluation(found)
+    cli.policy.print_leaves(found)
     assert "more, with" not in capsys.readouterr().out
     monkeypatch.setattr(cli.policy, "MOST_LEAVES", 1)
-    cli.policy.print_evaluation(found)
+    cli.policy.print_leaves(found)
     printed = capsys.readouterr().out
     assert "learned without a fold, the largest\n" in printed
     assert f"    {rows[0]} rows (" in printed
@@ -163,7 +188,8 @@ def test_a_limit_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.Capture
     noise = np.random.default_rng(0).normal(size=(2000, 3))
     table = write(tmp_path / "hard.csv", [*hard.feature_names, "a", "b", "c"], *hard.data.T, *noise.T)
     path = tmp_path / "policy.json"
-    fit = ("policy", table, "--rewards", "a", "b", "c", "--depth", 4, "--time-limit", 0.2, "--out", path)
+    fit = ("policy", table, "--rewards", "a", "b", "c", "--depth", 4, "--time-limit", 0.2, "--out", path,
+           "--min-samples-leaf", 1)  # fmt: skip
     assert run(*fit) == 3
     assert "time limit: the best found among all policy trees of depth at most 4; stopped by" in capsys.readouterr().out
     assert certree.load(path).status_ == "time_limit"

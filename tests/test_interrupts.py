@@ -202,7 +202,7 @@ def test_one_press_ends_a_path(tmp_path: Path) -> None:
 def test_one_press_ends_the_evaluation_and_keeps_the_policy(log: Path) -> None:
     model = log.with_name("policy.json")
     with start("policy", log, "--treatment", "got", "--outcome", "came", "--repeats", "50", "--out", model) as process:
-        read_until(process.stdout, b"fitted in")
+        read_until(process.stdout, b"gives ")
         output, errors = press(process)
     assert process.returncode == 3, errors
     assert errors.endswith(b"certree: interrupted: the policy was not evaluated on rows that it has not seen\n")

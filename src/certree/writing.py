@@ -10,18 +10,27 @@ import errno
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file that takes the place of any of its name, whose permissions it keeps. Links are followed.
+    """Write a file that takes the place of any of its name; see `replacing`."""
+    with replacing(path) as file:
+        file.write(content)
 
-    What is no regular file, such as a pipe or a device, is written to directly.
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which in the end takes the place of any of its name, whose permissions it keeps.
+
+    Links are followed. What is no regular file, such as a pipe or a device, is written to directly.
     """
     if is_special(path):
         with path.open("wb") as file:
-            file.write(content)
+            yield file
         return
     target = Path(os.path.realpath(path))
     part = _open_part(target.parent)
@@ -29,7 +38,7 @@ def replace_file(path: Path, content: bytes) -> None:
         with part.open("wb") as file:
             if target.exists():
                 part.chmod(stat.S_IMODE(target.stat().st_mode))
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)

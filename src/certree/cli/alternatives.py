@@ -9,8 +9,8 @@ from typing import Any
 
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import read_problem, read_settings
-from certree.cli.options import add_edits, add_problem, add_table
+from certree.cli.inputs import drop_missing, read_data, read_problem, read_settings
+from certree.cli.options import add_edits, add_example, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
 from certree.tree_set import TreeSet, good_trees
 
@@ -29,11 +29,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--show", type=int, default=3, metavar="N", help="print so many trees, best first (default 3)")
     parser.add_argument("--out", type=Path, metavar="JSON", help="write what is known of the set to this file")
     add_force(parser)
+    add_example(parser, "certree alternatives people.csv --label bought --ignore id value --depth 2 --tolerance 0.005")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    X, y, weights = read_problem(options)
+    table = drop_missing(read_data(options), options, options.label, options.weight)
+    X, y, weights = read_problem(options, table)
     print_columns(options, X, options.categorical)
     settings = read_settings(options)
     del settings["verbose"]

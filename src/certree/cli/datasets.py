@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from certree.cli.exits import DONE
+from certree.cli.options import add_example
 from certree.datasets import load_lalonde
 from certree.datasets.named import DATA_SETTING, SOURCES
 
@@ -15,6 +16,7 @@ from certree.datasets.named import DATA_SETTING, SOURCES
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser("datasets", help="list the data sets, or describe one")
     parser.add_argument("name", nargs="?", choices=sorted(SOURCES), metavar="name", help="the one to describe")
+    add_example(parser, "certree datasets lalonde")
     parser.set_defaults(run=run)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from certree import study
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import read_amounts
-from certree.cli.options import read_jobs
+from certree.cli.options import add_example, read_jobs
 from certree.cli.outputs import add_force, check_no_input, warnings_on_standard_error
 from certree.datasets import load_lalonde
 from certree.datasets.files import read_csv
@@ -59,6 +59,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--cost", type=float, default=1000.0, metavar="DOLLARS", help="of treating a man (default 1000)"
     )
+    add_example(parser, "certree demo --output study --depths 2")
     parser.set_defaults(run=run)
 
 

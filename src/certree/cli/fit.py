@@ -9,13 +9,13 @@ from typing import Any
 from certree.certificate import LIMIT_STATUSES
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import BOOSTING, read_data, read_labels, read_problem, read_settings
+from certree.cli.inputs import BOOSTING, drop_missing, read_data, read_labels, read_problem, read_settings
 from certree.cli.models import print_model
-from certree.cli.options import add_edits, add_problem, add_table
+from certree.cli.options import add_edits, add_example, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_json
-from certree.table import Array
+from certree.table import Array, Table
 
 
 def add_parser(commands: Any) -> None:
@@ -30,6 +30,7 @@ def add_parser(commands: Any) -> None:
     add_weighing(parser)
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
     add_force(parser)
+    add_example(parser, "certree fit people.csv --label bought --weight value --ignore id --depth 2 --out model.json")
     parser.set_defaults(run=run)
 
 
@@ -49,7 +50,8 @@ def add_weighing(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    X, y, weights = read_problem(options)
+    table = drop_missing(read_data(options), options, options.label, options.weight)
+    X, y, weights = read_problem(options, table)
     print_columns(options, X, options.categorical)
     model = SparseTreeClassifier(
         regularization=options.regularization,
@@ -57,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         method=options.method,
         duplication=options.duplication,
         sample_ratio=options.sample_ratio,
-        reference=read_reference(options),
+        reference=read_reference(options, table),
         n_jobs=options.jobs,
         random_state=options.random_state,
         **read_settings(options),
@@ -74,9 +76,9 @@ def run(options: argparse.Namespace) -> int:
     return LIMITED if model.status_ in LIMIT_STATUSES else DONE
 
 
-def read_reference(options: argparse.Namespace) -> str | Array | None:
+def read_reference(options: argparse.Namespace, table: Table) -> str | Array | None:
     """The word, or the labels in a column of predictions."""
     reference: str | None = options.reference
     if reference is None or reference == BOOSTING:
         return reference
-    return read_labels(read_data(options), options, reference)
+    return read_labels(table, options, reference)

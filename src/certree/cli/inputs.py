@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,39 @@ def read_data(options: argparse.Namespace, text_columns: Collection[str] = ()) -
     return table
 
 
-def read_problem(options: argparse.Namespace) -> tuple[Table, Array, Array | None]:
+def drop_missing(table: Table, options: argparse.Namespace, *names: str | None) -> Table:
+    """Without the rows that lack a value in one of these columns, where that is asked for."""
+    if not options.drop_missing:
+        return table
+    is_missing = np.zeros(table.n_rows, dtype=bool)
+    for name in names:
+        if name is not None:
+            is_missing |= find_missing(find_column(table, name, options.data))
+    if is_missing.any():
+        columns = ", ".join(repr(name) for name in names if name is not None)
+        print(
+            f"certree {options.command}: left out {is_missing.sum():,} of {table.n_rows:,} rows, which lack a value of "
+            f"{columns}",
+            file=sys.stderr,
+        )
+    if is_missing.all():
+        raise ValueError(f"{options.data} has no row that has a value of {columns}")
+    return table.take(np.flatnonzero(~is_missing))
+
+
+def find_missing(column: Array) -> Array:
+    return np.isnan(column) if column.dtype.kind == "f" else np.array([value is None for value in column], dtype=bool)
+
+
+def name_missing(table: Table, is_missing: Array) -> str:
+    """The rows in words: the first three, and how many others."""
+    rows = np.flatnonzero(is_missing)
+    named = ", ".join(name_row(int(row), table) for row in rows[:3])
+    return named + (f" and {len(rows) - 3:,} more rows" if len(rows) > 3 else "")
+
+
+def read_problem(options: argparse.Namespace, table: Table) -> tuple[Table, Array, Array | None]:
     """Features, labels and weights from the options that add_table and add_problem define."""
-    table = read_data(options)
     y, weights = read_labels(table, options), read_weights(table, options)
     for name in options.ignore:
         find_column(table, name, options.data)
@@ -96,10 +127,10 @@ def read_labels(table: Table, options: argparse.Namespace, name: str | None = No
     """Those to predict, or those in the column of that name."""
     name = options.label if name is None else name
     column = find_column(table, name, options.data)
-    is_missing = np.isnan(column) if column.dtype.kind == "f" else np.array([value is None for value in column])
+    is_missing = find_missing(column)
     if is_missing.any():
-        row = name_row(int(np.argmax(is_missing)), table)
-        raise ValueError(f"{options.data}, {row}: no label in column {name!r}")
+        advice = "; --drop-missing leaves such rows out" if hasattr(options, "drop_missing") else ""
+        raise ValueError(f"{options.data}, {name_missing(table, is_missing)}: no label in column {name!r}{advice}")
     return to_labels(column) if column.dtype.kind == "f" else np.array(column.tolist())
 
 
@@ -114,7 +145,7 @@ def read_weights(table: Table, options: argparse.Namespace) -> Array | None:
     return column
 
 
-def read_amounts(table: Table, name: str, path: Path) -> Array:
+def read_amounts(table: Table, name: str, path: Any) -> Array:
     """A column of finite numbers, or an error that names the line of the first cell that holds none."""
     column = find_column(table, name, path)
     if column.dtype == object:
@@ -124,12 +155,13 @@ def read_amounts(table: Table, name: str, path: Path) -> Array:
         return column.astype(np.float64)
     else:
         row = int(np.argmax(~np.isfinite(column)))
-    is_missing = column[row] is None or column[row] != column[row]
-    what = "is empty" if is_missing else f"holds {plain_value(column[row])!r}, which is not a finite number"
+    if column[row] is None or column[row] != column[row]:
+        raise ValueError(f"{path}, {name_missing(table, find_missing(column))}: column {name!r} is empty")
+    what = f"holds {plain_value(column[row])!r}, which is not a finite number"
     raise ValueError(f"{path}, {name_row(row, table)}: column {name!r} {what}")
 
 
-def find_column(table: Table, name: str, path: Path) -> Array:
+def find_column(table: Table, name: str, path: Any) -> Array:
     if name not in table.names:
         hint = ""
         if table.n_columns == 1:
@@ -144,7 +176,7 @@ def text_columns(tree: Tree) -> set[str]:
     return {column.name for column in tree.columns if any(isinstance(value, str) for value in column.categories)}
 
 
-def pick_columns(table: Table, tree: Tree, path: Path) -> Table:
+def pick_columns(table: Table, tree: Tree, path: Any) -> Table:
     for column in tree.columns:
         find_column(table, column.name, path)
     return table.select([column.name for column in tree.columns])

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from certree.datasets.files import MISSING_MARKS
+from certree.datasets.files import MISSING_MARKS, StandardInput
 
-DATA_HELP = "CSV file with a header line (also .csv.gz), or a Parquet or Arrow file"
+DATA_HELP = "CSV file with a header line (also .csv.gz), a Parquet or Arrow file, or - for standard input"
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -20,13 +20,14 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False, may_have_log: bool = False) -> None:
-    parser.add_argument("data", type=Path, help=DATA_HELP)
+    parser.add_argument("data", type=read_source, help=DATA_HELP)
     target = parser.add_mutually_exclusive_group(required=not may_have_log) if may_have_rewards else parser
     target.add_argument("--label", required=not may_have_rewards, metavar="COLUMN", help="the column to predict")
     if may_have_rewards:
         add_rewards(parser, target)
     parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a row's mistake costs")
     add_reading(parser)
+    add_drop_missing(parser)
 
 
 def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
@@ -39,6 +40,14 @@ def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
     )  # fmt: skip
 
 
+def add_drop_missing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--drop-missing", action="store_true",
+        help="leave out rows without a label, weight, treatment, outcome or reward, and say how many (default: an "
+        "error that names them)",
+    )  # fmt: skip
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a file is to be read."""
     parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
@@ -46,6 +55,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--missing", nargs="+", default=[], metavar="MARK",
         help=f"marks of a missing value besides {', '.join(sorted(MISSING_MARKS - {''}))} and nothing at all",
     )  # fmt: skip
+
+
+def add_example(parser: argparse.ArgumentParser, *commands: str) -> None:
+    """Commands at the end of `--help` that tests run."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "\n".join(["example:", *(f"  {command}" for command in commands)])
 
 
 def add_problem(
@@ -68,7 +83,11 @@ def add_problem(
         help=f"depth limit, or {' or '.join(words)} (default {depth})",
     )
     parser.add_argument("--max-leaves", type=int, metavar="N", help="limit on the number of leaves")
-    parser.add_argument("--min-samples-leaf", type=int, default=1, metavar="N", help="rows a leaf must hold")
+    rows = "default 1" if not is_policy else "default a hundredth of the rows, of a log at least 10"
+    parser.add_argument(
+        "--min-samples-leaf", type=int, default=None if is_policy else 1, metavar="N",
+        help=f"rows a leaf must hold ({rows})",
+    )  # fmt: skip
     words = ("all", "guess") if has_guesses else ("all",)
     parser.add_argument(
         "--thresholds", type=partial(read_thresholds, words=words), default="all", metavar="N",
@@ -99,6 +118,10 @@ def read_start(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not JSON ({error})") from None
+
+
+def read_source(text: str) -> Path | StandardInput:
+    return StandardInput() if text == "-" else Path(text)
 
 
 def read_separator(text: str) -> str:

@@ -12,7 +12,7 @@ import errno
 import io
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
@@ -54,7 +54,7 @@ def check_no_input(options: argparse.Namespace, flag: str, path: Path) -> None:
     """Refuse to write over an input, by whatever name it goes."""
     for name in INPUTS:
         own = getattr(options, name, None)
-        if own is not None and _is_same_file(path, own):
+        if isinstance(own, Path) and _is_same_file(path, own):
             raise ValueError(f"{flag} {path}: this is the input {own}, which is never replaced; name another file")
 
 
@@ -81,9 +81,9 @@ def save(options: argparse.Namespace, path: Path | None, content: str | bytes) -
     return True
 
 
-def make_csv(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+def make_csv(rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 

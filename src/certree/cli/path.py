@@ -12,8 +12,8 @@ from joblib import effective_n_jobs
 
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import read_problem, read_settings
-from certree.cli.options import add_problem, add_table
+from certree.cli.inputs import drop_missing, read_data, read_problem, read_settings
+from certree.cli.options import add_example, add_problem, add_table
 from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
 from certree.path import regularization_path
 
@@ -24,11 +24,13 @@ def add_parser(commands: Any) -> None:
     add_problem(parser)
     parser.add_argument("--out", type=Path, metavar="CSV", help="write the front to this file")
     add_force(parser)
+    add_example(parser, "certree path people.csv --label bought --weight value --ignore id --depth 2 --out front.csv")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    X, y, weights = read_problem(options)
+    table = drop_missing(read_data(options), options, options.label, options.weight)
+    X, y, weights = read_problem(options, table)
     print_columns(options, X, options.categorical)
     with warnings_on_standard_error():
         path = regularization_path(X, y, weights, n_threads=effective_n_jobs(options.jobs), **read_settings(options))
@@ -37,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if not path.is_complete:
         print("\na search ended early: a tree may be missing from this list, or not be the best of its size")
     if options.out is not None:
-        if not save(options, options.out, make_csv(list(rows[0]), [row.values() for row in rows])):
+        if not save(options, options.out, make_csv([list(rows[0]), *(row.values() for row in rows)])):
             return FAILED
         print(f"\nwritten to {options.out}")
     return DONE if path.is_optimal else LIMITED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from certree.certificate import LIMIT_STATUSES
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import (
+    drop_missing,
     find_action,
     find_column,
     name_amounts,
@@ -27,14 +29,25 @@ from certree.cli.inputs import (
     read_settings,
     read_weights,
 )
-from certree.cli.models import print_model
-from certree.cli.options import DATA_HELP, add_edits, add_problem, add_reading, add_rewards, read_amount
+from certree.cli.options import (
+    DATA_HELP,
+    add_drop_missing,
+    add_edits,
+    add_example,
+    add_problem,
+    add_reading,
+    add_rewards,
+    read_amount,
+    read_source,
+)
 from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
 from certree.datasets.files import to_labels
-from certree.export import export_json
+from certree.export import export_json, export_text
 from certree.policy import PolicyTree
 from certree.table import Table
 
+LEAST_LOGGED = 10
+"""Rows of a log in every leaf, unless told otherwise: a leaf of one row follows the luck of that row."""
 MOST_LEAVES = 8
 """Of an evaluation that are printed: the folds of a policy that does not hold have many, none of which says much."""
 
@@ -46,10 +59,11 @@ def add_parser(commands: Any) -> None:
         description="The optimal policy tree of a table with a column of rewards for every action; or of a log of "
         "decisions, whose doubly robust scores are the rewards and whose policy is evaluated on rows it has not seen.",
     )
-    parser.add_argument("data", type=Path, help=DATA_HELP)
+    parser.add_argument("data", type=read_source, help=DATA_HELP)
     add_rewards(parser, parser)
     parser.add_argument("--weight", metavar="COLUMN", help="with rewards: the column with the weight of each row")
     add_reading(parser)
+    add_drop_missing(parser)
     add_problem(parser, depth=2, is_policy=True)
     add_edits(parser)
     parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty per leaf (default 0)")
@@ -79,7 +93,15 @@ def add_parser(commands: Any) -> None:
     log.add_argument("--folds", type=int, default=5, metavar="N", help="parts for cross-fitting (default 5)")
     log.add_argument("--repeats", type=int, default=1, metavar="N", help="deals into folds (default 1)")
     log.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
+    log.add_argument(
+        "--leaves", action="store_true", help="also print the leaves of the policies that were learned without a fold"
+    )
     log.add_argument("--scores", type=Path, metavar="CSV", help="write the columns and rewards, which verify can read")
+    add_example(
+        parser,
+        "certree policy log.csv --treatment action --outcome sales --ignore id --costs none=0 letter=0.05 \\",
+        "    --out policy.json",
+    )
     parser.set_defaults(run=run)
 
 
@@ -88,6 +110,10 @@ def run(options: argparse.Namespace) -> int:
     if (options.rewards is not None) == is_log or (is_log and options.treatment is None):
         raise ValueError("name either the columns of --rewards, or --treatment and --outcome")
     table = read_data(options, text_columns=options.categorical)
+    targets = (options.treatment, options.outcome, options.weight, *(options.rewards or []))
+    table = drop_missing(table, options, *targets)
+    if options.min_samples_leaf is None:
+        options.min_samples_leaf = max(math.ceil(table.n_rows / 100), LEAST_LOGGED if is_log else 1)
     roles = {options.treatment, options.outcome, options.weight, options.group, *(options.rewards or [])} - {None}
     for name in (*roles, *options.ignore):
         find_column(table, name, options.data)
@@ -102,14 +128,13 @@ def run(options: argparse.Namespace) -> int:
     print_columns(options, X)
     learn = learn_from_log if is_log else learn_from_rewards
     with warnings_on_standard_error():
-        scores, evaluate = learn(model, X, table, options)
+        scores, diagnostics, evaluate = learn(model, X, table, options)
     is_saved = save(options, options.out, export_json(model))
     is_saved &= save(options, options.scores, scores)
     found = None
     # From here on Ctrl-C ends the evaluation, and the policy that was found stands.
     with suppress(KeyboardInterrupt):
-        print_model(model)
-        print(f"  fitted in    {model.fit_seconds_:.3g} s", flush=True)
+        print(export_text(model), describe_affected(model), sep="\n\n", flush=True)
         if evaluate is not None and model.status_ != "interrupted":
             with warnings_on_standard_error():
                 found = evaluate()
@@ -119,7 +144,12 @@ def run(options: argparse.Namespace) -> int:
             print("certree: interrupted: the policy was not evaluated on rows that it has not seen", file=sys.stderr)
         else:
             print_evaluation(found)
+            if options.leaves:
+                print_leaves(found)
         is_finished &= found is not None and found.repeats == options.repeats
+    print(f"\n{model.certificate_.summary(model.tree_.labels)}\n  fitted in    {model.fit_seconds_:.3g} s")
+    if diagnostics:
+        print(f"\n{diagnostics}")
     if not is_saved:
         return FAILED
     for path in (options.out, options.scores):
@@ -128,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
     return DONE if is_finished else LIMITED
 
 
-def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> tuple[str, None]:
+def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> tuple[str, str, None]:
     if options.scores is not None:
         raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
     for name in options.rewards:
@@ -143,13 +173,13 @@ def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argpa
         spends=name_amounts("--spends", options.spends, options.rewards),
         control=read_control(options, options.rewards),
     )
-    return "", None
+    return "", "", None
 
 
 def learn_from_log(
     model: PolicyTree, X: Table, table: Table, options: argparse.Namespace
-) -> tuple[str, Callable[[], policy.Evaluation]]:
-    """Fits the policy. Returns the scores that it was learned from, as CSV, and what evaluates it."""
+) -> tuple[str, str, Callable[[], policy.Evaluation]]:
+    """Fits the policy. Returns the scores that it was learned from, as CSV and in words, and what evaluates it."""
     if options.weight is not None:
         raise ValueError("--weight goes with --rewards: scores of a log are learned without weights")
     treatment = read_labels(table, options, options.treatment)
@@ -178,20 +208,34 @@ def learn_from_log(
     scores = policy.doubly_robust(X, treatment, outcome, **settings)
     control = None if options.budget is None else read_control(options, actions)
     model.fit(X, scores, treatment=treatment, spends=spends, control=control)
-    print(scores.summary(), end="\n\n")
     header = [*X.names, options.treatment, *(f"reward of {action}" for action in actions)]
     columns = [*map(to_labels, X.columns), treatment, *scores.rewards.T]
-    return make_csv(header, zip(*(column.tolist() for column in columns), strict=True)), evaluate
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return make_csv([header, *rows]), scores.summary(), evaluate
 
 
 def read_control(options: argparse.Namespace, actions: list[Any]) -> Any:
     return None if options.control is None else find_action("--control", options.control, actions)
 
 
+def describe_affected(model: PolicyTree) -> str:
+    """How many rows get which action."""
+    tree = model.tree_
+    rows = dict.fromkeys(tree.labels, 0)
+    for leaf in tree.leaves:
+        rows[tree.node_label(leaf)] += int(tree.rows[leaf])
+    total = sum(rows.values())
+    given = [f"{action} to {count:,} rows ({count / total:.1%})" for action, count in rows.items() if count]
+    return "\n".join(wrap(f"gives {', '.join(given)}", 110, subsequent_indent="  "))
+
+
 def print_evaluation(found: policy.Evaluation) -> None:
     print("\non rows that it has not seen")
     for line in found.summary().splitlines():
         print("\n".join(wrap(line, 110, initial_indent="  ", subsequent_indent="    ")))
+
+
+def print_leaves(found: policy.Evaluation) -> None:
     largest = sorted(found.leaves, key=lambda leaf: -leaf.rows)
     shown, others = largest[:MOST_LEAVES], largest[MOST_LEAVES:]
     print("\nleaves of the policies learned without a fold" + (", the largest" if others else ""))

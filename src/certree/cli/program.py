@@ -24,7 +24,8 @@ def run_command(arguments: Sequence[str] | None) -> int:
         if getattr(sys, name) is None:
             # Closed by the caller. What is printed goes nowhere, and not into the next file that is opened.
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
-    options = make_parser().parse_args(arguments)
+    parser = make_parser()
+    options = parser.parse_args(free_files(parser, sys.argv[1:] if arguments is None else arguments))
     if options.command != "predict" and isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a letter is no reason to lose a tree; in predictions it would be a wrong label.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -57,6 +58,47 @@ def run_command(arguments: Sequence[str] | None) -> int:
         print(f"certree {options.command}: aborted before there was a result", file=sys.stderr)
         return ABORTED
     return code
+
+
+def free_files(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[str]:
+    """The arguments, with the files taken out of a list of values that they were written behind.
+
+    In `--ignore a b data.csv` argparse takes all three words for columns and misses the file. Where a command has fewer
+    words that belong to no option than it needs files, the last words of the last such list are the files.
+    """
+    words = list(arguments)
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    if not words or words[0] not in commands.choices:
+        return words
+    verb = commands.choices[words[0]]
+    n_files = sum(not action.option_strings and action.nargs is None for action in verb._actions)
+    n_free, lists, position = 0, [], 1
+    while position < len(words):
+        if not words[position].startswith("--"):
+            n_free += 1
+            position += 1
+            continue
+        flag, _, value = words[position].partition("=")
+        named = [action for action in verb._actions if any(own.startswith(flag) for own in action.option_strings)]
+        exact = [action for action in named if flag in action.option_strings]
+        option = (exact or named or [None])[0]
+        position += 1
+        if option is None or value or option.nargs == 0:
+            continue
+        if option.nargs != "+":
+            position += 1
+            continue
+        start = position
+        while position < len(words) and not words[position].startswith("--"):
+            position += 1
+        lists.append((start, position))
+    n_missing = n_files - n_free
+    if n_missing > 0 and lists and lists[-1][1] - lists[-1][0] > n_missing:
+        start, end = lists[-1]
+        files = words[end - n_missing : end]
+        # In front of the option that swallowed them, and so behind any file that was named before.
+        words = [*words[: start - 1], *files, *words[start - 1 : end - n_missing], *words[end:]]
+    return words
 
 
 def drop_output() -> None:

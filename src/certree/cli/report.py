@@ -11,6 +11,7 @@ import numpy as np
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE
 from certree.cli.inputs import (
+    drop_missing,
     find_action,
     find_column,
     load_certified,
@@ -22,7 +23,7 @@ from certree.cli.inputs import (
     read_weights,
     text_columns,
 )
-from certree.cli.options import add_model, add_table, read_amount
+from certree.cli.options import add_example, add_model, add_table, read_amount
 from certree.cli.outputs import add_force, warnings_on_standard_error
 from certree.cli.verify import read_policy_facts
 from certree.page import report
@@ -79,6 +80,9 @@ def add_parser(commands: Any) -> None:
         "--time-limit", type=float, default=SECONDS, metavar="SECONDS",
         help=f"of what the page has to compute (default {SECONDS:g})",
     )  # fmt: skip
+    add_example(
+        parser, "certree report model.json people.csv --label bought --weight value --noun people --out report.html"
+    )
     parser.set_defaults(run=run)
 
 
@@ -88,6 +92,8 @@ def run(options: argparse.Namespace) -> int:
     has_text_labels = all(isinstance(label, str) for label in tree.labels)
     named = {options.label, options.treatment} - {None} if has_text_labels else set()
     table = read_data(options, {*text_columns(tree), *named})
+    targets = (options.label, options.weight, options.treatment, options.outcome, *(options.rewards or []))
+    table = drop_missing(table, options, *targets)
     X = pick_columns(table, tree, options.data)
     print_columns(options, tree.read(X), [column.kind == "categorical" for column in tree.columns])
     facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_classifier(table, options)

@@ -10,7 +10,7 @@ from typing import Any
 from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import load_certified
 from certree.cli.models import print_model
-from certree.cli.options import add_model
+from certree.cli.options import add_example, add_model
 from certree.cli.outputs import add_force, save
 from certree.plot import plot_tree
 
@@ -20,6 +20,7 @@ def add_parser(commands: Any) -> None:
     add_model(parser)
     parser.add_argument("--plot", type=Path, metavar="IMAGE", help="also draw the tree to this file (png, svg or pdf)")
     add_force(parser)
+    add_example(parser, "certree show model.json --plot tree.png")
     parser.set_defaults(run=run)
 
 

@@ -15,6 +15,7 @@ from certree import certify
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import (
+    drop_missing,
     find_action,
     load_certified,
     name_amounts,
@@ -25,7 +26,7 @@ from certree.cli.inputs import (
     read_weights,
     text_columns,
 )
-from certree.cli.options import add_model, add_table
+from certree.cli.options import add_example, add_model, add_table
 from certree.cli.outputs import warnings_on_standard_error
 from certree.policy import PolicyTree
 from certree.prove import Proof, prove
@@ -55,6 +56,7 @@ def add_parser(commands: Any) -> None:
         help=f"of the proof (default {PROOF_SECONDS:g})",
     )  # fmt: skip
     parser.add_argument("--jobs", type=int, metavar="N", help="threads of the proof; -1 for all (default 1)")
+    add_example(parser, "certree verify model.json people.csv --label bought --weight value --prove")
     parser.set_defaults(run=run)
 
 
@@ -64,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     has_text_labels = all(isinstance(label, str) for label in tree.labels)
     named = {options.label, options.treatment} - {None} if has_text_labels else set()
     table = read_data(options, {*text_columns(tree), *named})
+    targets = (options.label, options.weight, options.treatment, *(options.rewards or []))
+    table = drop_missing(table, options, *targets)
     X = pick_columns(table, tree, options.data)
     print_columns(options, tree.read(X), [column.kind == "categorical" for column in tree.columns])
     facts: dict[str, Any] = {"sample_weight": read_weights(table, options)}
