@@ -39,6 +39,7 @@ ROOMS = (
     "path",
     "estimators",
     "graft",
+    "spread",
     "tree_set",
     "policy",
     "selection",

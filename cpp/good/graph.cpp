@@ -90,7 +90,8 @@ Amount prune(Graph& graph, const std::vector<Open>& open) {
     kept.budget = graph.budget;
     kept.has_idle = graph.has_idle;
     for (std::size_t node = 0; node < n_nodes; ++node) {
-        if (budget[node] < 0) {
+        // The root stays even where nothing costs so little: a graph without nodes would be none.
+        if (budget[node] < 0 && node > 0) {
             continue;
         }
         number[node] = static_cast<std::int32_t>(kept.n_nodes());

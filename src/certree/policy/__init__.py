@@ -5,6 +5,7 @@ from certree.policy.evaluation import Estimate, Evaluation, evaluate
 from certree.policy.good import good_policies
 from certree.policy.log import Log
 from certree.policy.matching import MatchingEffects
+from certree.policy.noise import NoisePolicy, NoiseSet
 from certree.policy.path import regularization_path
 from certree.policy.scores import Scores, direct, doubly_robust, inverse_propensity
 from certree.policy.tree import PolicyTree
@@ -16,6 +17,8 @@ __all__ = [
     "Evaluation",
     "Log",
     "MatchingEffects",
+    "NoisePolicy",
+    "NoiseSet",
     "PolicyTree",
     "Scores",
     "budget_curve",

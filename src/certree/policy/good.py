@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from certree.limits import Limits
+from certree.policy.noise import NoiseSet, find_noise_set
 from certree.policy.tree import PolicyTree
 from certree.tree_set import TreeSet, find_tree_set
 
@@ -17,7 +18,7 @@ def good_policies(
     rewards: Any,
     sample_weight: Any = None,
     *,
-    tolerance: float,
+    tolerance: float | Literal["noise"],
     treatment: Any = None,
     max_depth: int | None = 2,
     regularization: float = 0.0,
@@ -31,7 +32,7 @@ def good_policies(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     n_jobs: int | None = None,
-) -> TreeSet:
+) -> TreeSet | NoiseSet:
     """Every policy whose mean reward less `regularization` per leaf is at most `tolerance` below that of the best one.
 
     Objectives are of the rows at hand, so they are too optimistic: see `certree.policy.evaluate`.
@@ -44,8 +45,9 @@ def good_policies(
     sample_weight : array of n weights, default=None
     treatment : array of n actions, default=None
         The arm of each row, for `min_samples_arm`. Scores know it.
-    tolerance : float
-        How much worse a good policy may be, in units of the rewards.
+    tolerance : float or "noise"
+        How much worse a good policy may be, in units of the rewards. "noise": the policies that the data cannot tell
+        from the best one, whose objective is at most 1.645 paired standard errors below the best.
     max_depth, regularization, max_leaves, min_samples_leaf, min_samples_arm, thresholds :
         As in `PolicyTree`.
     start, forbidden :
@@ -59,7 +61,7 @@ def good_policies(
 
     Returns
     -------
-    TreeSet
+    TreeSet or NoiseSet
 
     Raises
     ------
@@ -90,4 +92,8 @@ def good_policies(
     )
     problem, weights = model.pose(X, rewards, sample_weight, treatment)
     limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
+    if isinstance(tolerance, str):
+        if tolerance != "noise":
+            raise ValueError(f"tolerance must be a number of at least 0 or 'noise', not {tolerance!r}")
+        return find_noise_set(problem, limits, idle=idle, index=np.flatnonzero(weights > 0))
     return find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))
