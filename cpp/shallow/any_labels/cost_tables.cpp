@@ -149,7 +149,7 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
         for (std::size_t i = 0; i < n_rows; ++i) {
             mass[static_cast<std::size_t>(axis.codes[i])] += share[i];
         }
-        groups.emplace_back(axis, mass, most_groups);
+        groups.emplace_back(axis, mass, forecast::groups_of_axis(axis.n_codes, most_groups));
         first_group.push_back(n_groups);
         n_groups += static_cast<std::size_t>(groups.back().size());
     }
