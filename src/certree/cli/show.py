@@ -9,10 +9,11 @@ from typing import Any
 
 from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import load_certified
-from certree.cli.models import print_model
 from certree.cli.options import add_example, add_model
 from certree.cli.outputs import add_force, save
+from certree.export import export_text
 from certree.plot import plot_tree
+from certree.tree import Tree
 
 
 def add_parser(commands: Any) -> None:
@@ -20,15 +21,25 @@ def add_parser(commands: Any) -> None:
     add_model(parser)
     parser.add_argument("--plot", type=Path, metavar="IMAGE", help="also draw the tree to this file (png, svg or pdf)")
     add_force(parser)
+    parser.add_argument(
+        "--hide-below", type=int, metavar="K",
+        help='show leaves of fewer rows as "fewer than K rows": few can reveal a person',
+    )  # fmt: skip
+    parser.add_argument(
+        "--rename", nargs="+", type=read_name, default=[], metavar="NAME=TEXT",
+        help='what to call columns, labels and actions, with units if you like: "re75=Earnings in 1975 ($)"',
+    )  # fmt: skip
     add_example(parser, "certree show model.json --plot tree.png")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     model = load_certified(options.model)
-    print_model(model)
+    shown = choose_names(model.tree_, options)
+    print(export_text(model, **shown), end="\n\n")
+    print(model.certificate_.summary(model.tree_.renamed(labels=shown["class_names"]).labels))
     if options.plot is not None:
-        figure = plot_tree(model).get_figure(root=True)
+        figure = plot_tree(model, **shown).get_figure(root=True)
         assert figure is not None
         picture = io.BytesIO()
         figure.savefig(picture, format=options.plot.suffix[1:] or "png", dpi=200)
@@ -36,3 +47,25 @@ def run(options: argparse.Namespace) -> int:
             return FAILED
         print(f"\ndrawn to {options.plot}")
     return DONE
+
+
+def choose_names(tree: Tree, options: argparse.Namespace) -> dict[str, Any]:
+    """How the tree is to be shown, by the parameters of texts and pictures."""
+    columns = {column.name for column in tree.columns}
+    labels = {str(label): label for label in tree.labels}
+    chosen: dict[str, Any] = {"feature_names": {}, "class_names": {}, "hide_below": options.hide_below}
+    for name, text in options.rename:
+        if name not in columns and name not in labels:
+            raise ValueError(f"--rename names {name!r}, which is no column and no label of {options.model}")
+        if name in columns:
+            chosen["feature_names"][name] = text
+        if name in labels:
+            chosen["class_names"][labels[name]] = text
+    return chosen
+
+
+def read_name(text: str) -> tuple[str, str]:
+    name, sign, shown = text.partition("=")
+    if not (name and sign and shown):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a name and what to show for it, such as age=Age")
+    return name, shown

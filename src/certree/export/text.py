@@ -25,9 +25,9 @@ Names = Sequence[str] | Mapping[str, str] | None
 Labels = Sequence[Any] | Mapping[Any, Any] | None
 
 
-def named_tree(model: Any, feature_names: Names, class_names: Labels) -> Tree:
+def named_tree(model: Any, feature_names: Names, class_names: Labels, hide_below: int | None = None) -> Tree:
     """The tree of a model, under the names that it is to be shown with."""
-    return tree_of(model).renamed(feature_names, class_names)
+    return tree_of(model).renamed(feature_names, class_names).veiled(hide_below)
 
 
 def export_text(
@@ -37,6 +37,7 @@ def export_text(
     show_support: bool = True,
     feature_names: Names = None,
     class_names: Labels = None,
+    hide_below: int | None = None,
 ) -> str:
     """The tree as text, one line per branch.
 
@@ -53,6 +54,9 @@ def export_text(
         Other names for the columns: all of them in order, or those that change, by their own name.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
+    hide_below : int or None, default=None
+        Leaves of fewer rows are shown as "fewer than k rows", without other figures, because few rows can reveal a
+        person; see `Tree.veiled`.
 
     Returns
     -------
@@ -73,14 +77,20 @@ def export_text(
     ├── age <= 1.5: no  100% of 1 row
     └── age > 1.5: yes  100% of 1 row
     """
-    return describe_tree(named_tree(model, feature_names, class_names), digits=digits, show_support=show_support)
+    tree = named_tree(model, feature_names, class_names, hide_below)
+    return describe_tree(tree, digits=digits, show_support=show_support)
 
 
 # DOT ----------------------------------------------------------------------------------------------------------------
 
 
 def export_dot(
-    model: Any, *, digits: Digits = READABLE, feature_names: Names = None, class_names: Labels = None
+    model: Any,
+    *,
+    digits: Digits = READABLE,
+    feature_names: Names = None,
+    class_names: Labels = None,
+    hide_below: int | None = None,
 ) -> str:
     """The tree in the language of Graphviz; `dot -Tsvg` draws it.
 
@@ -94,6 +104,9 @@ def export_dot(
         Other names for the columns: all of them in order, or those that change, by their own name.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
+    hide_below : int or None, default=None
+        Leaves of fewer rows are shown as "fewer than k rows", without other figures, because few rows can reveal a
+        person; see `Tree.veiled`.
 
     Returns
     -------
@@ -113,7 +126,7 @@ def export_dot(
     >>> print(export_dot(model).splitlines()[0])
     digraph tree {
     """
-    tree = named_tree(model, feature_names, class_names)
+    tree = named_tree(model, feature_names, class_names, hide_below)
     lines = [
         "digraph tree {",
         '  node [shape=box, style="rounded,filled", fillcolor=white, color="#666666", fontname=Helvetica];',
@@ -147,7 +160,12 @@ _RELATIONS = {" <= ": r" $\leq$ ", " > ": " $>$ ", " == ": " = ", " != ": r" $\n
 
 
 def export_latex(
-    model: Any, *, digits: Digits = READABLE, feature_names: Names = None, class_names: Labels = None
+    model: Any,
+    *,
+    digits: Digits = READABLE,
+    feature_names: Names = None,
+    class_names: Labels = None,
+    hide_below: int | None = None,
 ) -> str:
     r"""The tree for a paper, as a `forest` environment; the preamble needs the packages forest and textcomp.
 
@@ -161,6 +179,9 @@ def export_latex(
         Other names for the columns: all of them in order, or those that change, by their own name.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
+    hide_below : int or None, default=None
+        Leaves of fewer rows are shown as "fewer than k rows", without other figures, because few rows can reveal a
+        person; see `Tree.veiled`.
 
     Returns
     -------
@@ -180,7 +201,7 @@ def export_latex(
     >>> print(export_latex(model, feature_names=["age"]).splitlines()[-1])
     \end{forest}
     """
-    tree = named_tree(model, feature_names, class_names)
+    tree = named_tree(model, feature_names, class_names, hide_below)
     parts: list[str] = []
     # What is still to be written, the next one last: a node and its edge, or a bracket that closes.
     waiting: list[tuple[int | None, str, int]] = [(0, "", 1)]

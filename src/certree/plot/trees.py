@@ -10,7 +10,7 @@ from certree.plot.boxes import LINE, LINE_HEIGHT, MARK, PALE_INK, SMALL, Box, ma
 from certree.plot.canvas import import_pyplot, text_width
 from certree.plot.layout import place_down, place_right
 from certree.tree import READABLE, Digits, Tree, tree_of
-from certree.tree.words import PALETTE, amount_text, answers, leaf_colour
+from certree.tree.words import PALETTE, amount_text, answers, hidden_text, leaf_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +35,7 @@ def plot_tree(
     show_certificate: bool = True,
     evaluation: Any = None,
     marked: Collection[int] = (),
+    hide_below: int | None = None,
 ) -> Axes:
     """Draw a tree.
 
@@ -45,6 +46,9 @@ def plot_tree(
         Other names for the columns: all of them in order, or those that change, by their own name.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
+    hide_below : int or None, default=None
+        Leaves of fewer rows are shown as "fewer than k rows", without other figures, because few rows can reveal a
+        person; see `Tree.veiled`.
     filled : bool, default=True
         Whether leaves have the colours of their labels.
     ax : matplotlib Axes or None, default=None
@@ -88,7 +92,7 @@ def plot_tree(
     plt = import_pyplot("plot_tree")
     if direction not in ("auto", "down", "right"):
         raise ValueError(f"direction must be 'auto', 'down' or 'right', not {direction!r}")
-    tree = tree_of(model).renamed(feature_names, class_names)
+    tree = tree_of(model).renamed(feature_names, class_names).veiled(hide_below)
     boxes = [make_box(tree, node, digits, font_size) for node in range(tree.n_nodes)]
     x, y = place_down(tree, boxes, gap=1.1 * font_size, level_gap=3.6 * font_size)
     is_down = direction == "down" or (direction == "auto" and _span(x, boxes) <= WIDEST_PICTURE)
@@ -199,7 +203,7 @@ def _draw_branches(
                 start = (x[node] + boxes[node].width, y[node] - boxes[node].height / 2)
                 end = (x[child], y[child] - boxes[child].height / 2)
                 bends = [((start[0] + end[0]) / 2, start[1]), ((start[0] + end[0]) / 2, end[1])]
-            share = min(1.0, float(tree.weight[child]) / total)
+            share = 0.0 if hidden_text(tree, child) else min(1.0, float(tree.weight[child]) / total)
             ax.add_patch(
                 PathPatch(
                     Path([start, *bends, end], [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]),
@@ -246,7 +250,7 @@ def _draw_box(
         )  # fmt: skip
         line_top -= LINE_HEIGHT * line.size
 
-    if not box.is_leaf or tree.label_weights is None:
+    if not box.is_leaf or tree.label_weights is None or hidden_text(tree, node):
         return
     shares = tree.label_weights[node] / tree.label_weights[node].sum()
     room, start = box.width - 2 * padding, x + padding

@@ -71,6 +71,8 @@ class Tree:
     rewards: Array | None = field(default=None)
     """float64, nodes × labels; the mean reward, by weight, of giving each label to the rows of the node. None where
     labels have no rewards."""
+    hidden: tuple[str, ...] = ()
+    """What is shown in place of the figures of each node, empty where they are shown; see `veiled`."""
 
     def __post_init__(self) -> None:
         dtypes: dict[str, Any] = {
@@ -279,6 +281,47 @@ class Tree:
             columns=tuple(replace(column, name=str(name)) for column, name in zip(self.columns, names, strict=True)),
             labels=tuple(plain_value(label) for label in _rename("class_names", self.labels, labels)),
         )
+
+    def veiled(self, least: int | None) -> Tree:
+        """The same tree for showing it to others, without the figures of leaves that hold fewer than `least` rows.
+
+        Where these could be worked out from the figures that are left, others are hidden as well: at least two leaves
+        that together hold `least` rows, and every node above a hidden leaf.
+
+        Parameters
+        ----------
+        least : int or None
+            None hides nothing.
+
+        Returns
+        -------
+        Tree
+            It predicts the same, and `to_dict` still has all figures.
+
+        Raises
+        ------
+        ValueError
+            If `least` is not a whole number of at least 1.
+        """
+        if least is None:
+            return self
+        if isinstance(least, bool) or not isinstance(least, int) or least < 1:
+            raise ValueError(f"hide_below must be a whole number of at least 1 or None, not {least!r}")
+        leaves = sorted((int(leaf) for leaf in self.leaves), key=lambda leaf: int(self.rows[leaf]))
+        n_small = sum(int(self.rows[leaf]) < least for leaf in leaves)
+        n_hidden = n_small
+        while n_small and n_hidden < len(leaves) and (
+            n_hidden < 2 or sum(int(self.rows[leaf]) for leaf in leaves[:n_hidden]) < least
+        ):  # fmt: skip
+            n_hidden += 1
+        texts = [""] * self.n_nodes
+        for place, leaf in enumerate(leaves[:n_hidden]):
+            texts[leaf] = f"fewer than {least:,} rows" if place < n_small else "rows not shown"
+            above = int(self.parent[leaf])
+            while above >= 0:
+                texts[above] = "rows not shown"
+                above = int(self.parent[above])
+        return replace(self, hidden=tuple(texts))
 
     # Plain data -----------------------------------------------------------------------------------------------------
 

@@ -29,9 +29,14 @@ def label_text(label: Value) -> str:
     return str(label)
 
 
+def hidden_text(tree: Tree, node: int) -> str:
+    """What stands in the place of a node's figures where they are not to be shown, else nothing."""
+    return tree.hidden[node] if tree.hidden else ""
+
+
 def share_of_label(tree: Tree, node: int) -> float | None:
     """The share of a node's weight that carries its label; None where rows carry no labels."""
-    if tree.label_weights is None or tree.weight[node] <= 0:
+    if tree.label_weights is None or tree.weight[node] <= 0 or hidden_text(tree, node):
         return None
     return float(tree.label_weights[node, tree.label[node]] / tree.label_weights[node].sum())
 
@@ -46,6 +51,8 @@ def share_text(share: float) -> str:
 
 def size_text(tree: Tree, node: int) -> str:
     """How many rows reach a node and, where that is something else, what they weigh."""
+    if hidden_text(tree, node):
+        return hidden_text(tree, node)
     rows = f"{tree.rows[node]:,} row{'' if tree.rows[node] == 1 else 's'}"
     return rows if has_unit_weights(tree) else f"weight {amount_text(tree.weight[node])}, {rows}"
 
@@ -72,6 +79,8 @@ def has_unit_weights(tree: Tree) -> bool:
 
 def leaf_text(tree: Tree, node: int) -> str:
     """What supports a leaf's label: "71.3% of 412 rows", "mean reward 5.2, 412 rows"."""
+    if hidden_text(tree, node):
+        return hidden_text(tree, node)
     share = share_of_label(tree, node)
     if share is not None:
         return f"{share_text(share)} of {size_text(tree, node)}"
@@ -81,7 +90,9 @@ def leaf_text(tree: Tree, node: int) -> str:
 
 def reward_text(tree: Tree, node: int) -> str:
     """What a policy's action brings on average here, on the rows that it was fitted on; nothing for other trees."""
-    return "" if tree.rewards is None else f"mean reward {amount_text(tree.rewards[node, tree.label[node]])}"
+    if tree.rewards is None or hidden_text(tree, node):
+        return ""
+    return f"mean reward {amount_text(tree.rewards[node, tree.label[node]])}"
 
 
 def leaf_colour(tree: Tree, node: int) -> str:
