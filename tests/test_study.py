@@ -201,7 +201,7 @@ class TestFigures:
         assert (given.pick("direct", 1).loss, given.pick("direct", 1).leaves) == (0, 2)
         assert [row.cost for row in given.policies] == [0]
         text = study.summarise(given)
-        assert "Effects as given" in text
+        assert "The effects were given" in text
         assert "Left out." in text
         assert "mislabels 0.0% of the weight" in text
         assert "printed" not in text.split("What is found")[1]

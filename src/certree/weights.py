@@ -180,7 +180,7 @@ def count_draws(n_rows: int, ratio: float) -> int:
         raise ValueError(f"ratio {ratio:g} of {n_rows} rows asks for more than 2^53 draws")
     draws = round(ratio * n_rows)
     if draws < 1:
-        raise ValueError(f"ratio {ratio!r} of {n_rows} rows is no draw at all; at least {1 / n_rows:.3g} is needed")
+        raise ValueError(f"ratio {ratio!r} of {n_rows} rows gives no draw at all; at least {1 / n_rows:.3g} is needed")
     return draws
 
 

@@ -40,8 +40,8 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "verify",
         help="check a certificate against a table, without the engine",
-        description="Everything that the table decides is computed anew, without the engine. That no tree is better is "
-        "taken on the engine's word, unless --prove searches again by another route. Exit codes: 0 it holds, 1 it does "
+        description="Everything that the table determines is computed again, without the engine. That no tree is "
+        "better is taken on trust, unless --prove searches again in another way. Exit codes: 0 it holds, 1 it does "
         "not, 3 what was recomputed holds and the limit ended the proof, 2 wrong usage or bad input.",
     )
     add_model(parser)

@@ -36,7 +36,7 @@ def make_weighted(
     noise : float
         Probability that a row's label is replaced by one of the others.
     n_values : int, optional
-        Number of distinct values a column; None for continuous columns.
+        Number of distinct values per column; None for continuous columns.
     random_state : int
         Seed; the same seed gives the same table.
 
@@ -104,7 +104,7 @@ def make_policy(
         Actions drawn with equal chances; or with chances that follow what the row could expect anyway, so that later
         actions go to those who would fare better in any case, and plain means of the outcome mislead.
     n_values : int, optional
-        Number of distinct values a column; None for continuous columns.
+        Number of distinct values per column; None for continuous columns.
     random_state : int
         Seed; the same seed gives the same table.
 

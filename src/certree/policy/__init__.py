@@ -1,4 +1,4 @@
-"""Policies: scores and effects from logged decisions, exact policy trees, and an evaluation that does not flatter."""
+"""Policies: scores and effects from logged decisions, exact policy trees, and an honest evaluation."""
 
 from certree.policy.curve import BudgetCurve, BudgetPoint, budget_curve
 from certree.policy.evaluation import Estimate, Evaluation, evaluate

@@ -353,7 +353,7 @@ def evaluate(
     Parameters
     ----------
     policy : estimator, Tree or function
-        An estimator with fit(X, rewards) and predict(X), as PolicyTree: it is cloned and learned anew without each
+        An estimator with fit(X, rewards) and predict(X), as PolicyTree: it is cloned and learned again without each
         fold, whatever it was fitted on before. A Tree, or a function from a table to actions, is a rule that was not
         learned from these rows, and is judged as it is.
     X, treatment, outcome, propensity, outcome_model, propensity_model, clip, maximize, costs, actions :

@@ -61,7 +61,7 @@ class MatchingEffects(BaseEstimator):
         Parts into which rows are dealt, both arms alike. Each part in turn learns a metric; the others are matched
         among themselves.
     n_repeats : int, default=10
-        How often rows are dealt anew. A row's effect is the mean of n_repeats · (n_splits − 1) estimates.
+        How often rows are dealt into parts again. A row's effect is the mean of n_repeats · (n_splits − 1) estimates.
     metric : "learned", "equal" or array of stretches, default="learned"
         "equal" stretches every standardised column alike; an array has one number per column of `columns_`. With
         neither is anything learned: all rows are matched among themselves, once.
@@ -88,7 +88,7 @@ class MatchingEffects(BaseEstimator):
     arms_ : tuple
         Control and treated.
     columns_ : tuple of str
-        What is stretched: numeric columns, and a flag a category and a flag for missing values.
+        What is stretched: numeric columns, one flag per category, and a flag for missing values.
     stretches_ : ndarray, one per column of `columns_`
         Of the standardised columns, scaled to a mean square of 1; over splits the root of the mean square.
     split_stretches_ : ndarray, splits × columns

@@ -76,7 +76,7 @@ class SparseTreeCV(ClassifierMixin, TreeEstimator):
     Notes
     -----
     The held-out loss of the chosen tree is optimistic, because it was chosen for it: `certree.evaluate` of a
-    SparseTreeCV chooses anew without each fold and says what is left.
+    SparseTreeCV chooses again without each fold and says what is left.
 
     Raises
     ------

@@ -92,7 +92,7 @@ def evaluate(
 ) -> LossEvaluation:
     """The loss of a classifier on rows that it has not seen.
 
-    The model is cloned and fitted anew without each fold. Held-out rows count by their weights: scikit-learn's
+    The model is cloned and fitted again without each fold. Held-out rows count by their weights: scikit-learn's
     `cross_val_score` and `GridSearchCV` score folds without weights, unless told otherwise.
 
     Parameters

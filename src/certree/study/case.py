@@ -249,9 +249,9 @@ def run(
     regularization : float, default=0.01
         The penalty λ per leaf: the smallest that the paper used on this table.
     time_limit : float or None, default=60.0
-        Seconds a tree. One that is not proved optimal by then is kept, with the gap that is left.
+        Seconds per tree. A tree that is not proved optimal by then is kept, with the gap that is left.
     treatment_cost : float, default=1000.0
-        Dollars that the programme costs a man, for the policy; the study also asks what comes out if it is free.
+        Dollars that the programme costs per man, for the policy; the study also says what happens if it is free.
     variations : sequence of Matching, default=None
         The settings that labels are compared over. None: the study's and thirteen others.
     repeats : int, default=2

@@ -57,9 +57,9 @@ def summarise(case: CaseStudy) -> str:
 
 def _say_what(case: CaseStudy) -> str:
     text = (
-        f"{OPENING} The NSW experiment drew {int(case.treatment.sum())} of {case.table.n_rows} men by lot into "
-        "job training. What did it do to the earnings of 1978 of each man, whom should a programme take, and how "
-        "sure is the answer? After section 4 of the paper on weighted sparse trees."
+        f"{OPENING} The NSW experiment drew {int(case.treatment.sum())} of {case.table.n_rows} men at random "
+        "for job training. What did the training do to each man's earnings in 1978, whom should a programme take, and "
+        "how certain is the answer? This follows section 4 of the paper on weighted sparse trees."
     )
     if case.is_complete:
         return _wrap(text)
@@ -72,14 +72,14 @@ def _say_effects(case: CaseStudy) -> str:
     low, middle, high = map(_dollars, np.quantile(effects, [0.05, 0.5, 0.95]).tolist())
     lines = []
     if case.matching is None:
-        lines.append("Effects as given, not estimated here.")
+        lines.append("The effects were given, not estimated here.")
     else:
         matching = case.matching
         if matching.metric == "learned":
             deals = "once" if matching.n_repeats == 1 else f"{matching.n_repeats} times"
             under = f"a metric learned on other men; {matching.n_splits} splits, dealt {deals}"
         else:
-            under = "a metric that stretches every column alike"
+            under = "a metric that stretches every column by the same factor"
         lines.append(
             f"Matching after learning to stretch: the {matching.n_neighbors} nearest men of each arm under {under}, "
             f"seed {matching.random_state}."
@@ -93,7 +93,7 @@ def _say_effects(case: CaseStudy) -> str:
     if case.standard_errors is not None:
         lines.append(
             f"Median standard error of one man's effect: {_dollars(float(np.median(case.standard_errors)))} dollars. "
-            f"Sure of their label at 95%: {_count_sure(case)} of {case.table.n_rows} men."
+            f"Men whose label is certain at 95%: {_count_sure(case)} of {case.table.n_rows}."
         )
     return "\n".join(map(_wrap, lines))
 
@@ -156,9 +156,9 @@ def _tree_cells(row: TreeRow) -> list[str]:
 
 def _say_sensitivity(case: CaseStudy) -> str:
     head = _wrap(
-        "Effects by other settings of the same matching, and what becomes of the labels (men with label 0, 1, 2; same: "
-        "share of men whose label is the study's). On those labels: the loss of one label for all, of the tree of "
-        "depth 3 that the paper prints, and of the optimal one."
+        "The effects under other settings of the same matching, and what they do to the labels (men with label 0, 1, "
+        "2; same: share of men who keep the study's label). On those labels: the loss of one label for all, of the "
+        "tree of depth 3 that the paper prints, and of the optimal one."
     )
     cells = []
     for row in case.sensitivity:
@@ -183,9 +183,10 @@ def _say_policies(case: CaseStudy) -> str:
     proved += f"; its certificate {'holds' if last.is_confirmed else 'is wrong'}"
     lines = [
         _wrap(
-            "Labels aside: an exact tree of depth 2 on doubly robust scores of earnings in 1978 less what the "
-            "programme costs. In sample: by the scores it was learned from. Honest: by men that neither the tree nor "
-            f"any model has seen ({last.evaluation.folds} folds, {_count(last.evaluation.repeats, 'deal')}; 95% "
+            "The same question without labels: an exact tree of depth 2 on doubly robust scores of earnings in 1978 "
+            "minus the cost of the programme. In sample: judged by the scores that the tree was learned from. Honest: "
+            "judged by men that neither the tree nor any model has seen "
+            f"({last.evaluation.folds} folds, {_count(last.evaluation.repeats, 'deal')}; 95% "
             "interval)."
         ),
         "",
