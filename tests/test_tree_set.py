@@ -355,3 +355,25 @@ def count_ways(oracle: AllTrees, tree: Any) -> int:
             parted = {node[1][0], node[2][0]}
             ways *= sum(node[0] & test in parted for test in oracle.tests)
     return ways
+
+
+def test_a_penalty_above_what_merged_rows_can_save_counts_in_full() -> None:
+    """Two equal rows with different labels leave less to save than λ: a split costs more than the tolerance."""
+    X, y, weights = [[0], [0], [1]], [0, 1, 0], [1.0, 1.0, 0.3369165543617689]
+    found = good_trees(X, y, weights, tolerance=0.01, max_depth=1, regularization=1 / 6)
+    best = SparseTreeClassifier(1, 1 / 6).fit(X, y, weights)
+    assert found.optimum == pytest.approx(best.objective_, rel=1e-12)
+    assert found.count == 1
+    within = good_trees(X, y, weights, tolerance=0.03, max_depth=1, regularization=1 / 6, idle=True)
+    assert [tree.n_leaves for tree in within] == [1]
+    assert good_trees(X, y, weights, tolerance=0.17, max_depth=1, regularization=1 / 6, idle=True).count == 2
+
+
+def test_a_set_without_any_tree_can_be_asked() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (30, 3)), rng.integers(0, 3, 30)
+    found = good_trees(X, y, tolerance=0.0, max_depth=2, regularization=0.0, max_leaves=3, time_limit=0.0)
+    part = found.complete_part()
+    assert len(part) == 0
+    assert not part
+    assert part[:3] == []

@@ -132,27 +132,6 @@ class Axis:
             return ColumnTest(self.column, missing_left=True, is_swapped=True)
         return ColumnTest(self.column, threshold=self._threshold(code, column))
 
-    def find(self, test: Test, column: Column) -> list[int]:
-        """The codes whose tests ask the same of this table as `test`, the opposite included."""
-        if column.kind in ("boolean", "categorical"):
-            place = len(column.categories) if test.category is None else column.categories.index(test.category)
-            if self.view == "one category":
-                return [0] if place == self.category else []
-            whole = [place] if self.is_categorical else [0]  # of two codes there is one test, whichever is named
-            if place >= len(column.categories) + column.has_missing:
-                whole = []
-        elif test.threshold is None:
-            whole = [0] if self.view == "missing first" else [len(self.below)] if self.view == "missing last" else []
-        else:
-            code = int(np.searchsorted(self.above, test.threshold, side="right"))
-            is_between = code < len(self.below) and bool(self.below[code] <= test.threshold)
-            is_here = self.view == ("missing first" if test.missing_left else "missing last")
-            first = 1 if self.view == "missing first" else 0
-            whole = [code + first] if is_between and (is_here or self.view == "values") else []
-        if self.kept is None:
-            return whole
-        return np.flatnonzero(np.isin(self.kept, whole)).tolist()
-
     def _threshold(self, index: int, column: Column) -> float:
         if column.kind == "ordered":
             return float(self.below[index])  # a category that was seen, so that the test can name it
@@ -279,7 +258,7 @@ def make_features(
         codes += new_codes
     without = read_forbidden(forbidden, columns)
     if without:
-        axes, codes = _leave_out(without, columns, axes, codes)
+        axes, codes = _leave_out(without, table, columns, axes, codes)
     matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
     for row, axis_codes in zip(matrix, codes, strict=True):
         row[:] = axis_codes
@@ -496,7 +475,7 @@ def write_forbidden(forbidden: Forbidden) -> list[str | dict[str, Any]]:
 
 
 def _leave_out(
-    forbidden: Forbidden, columns: Sequence[Column], axes: Sequence[Axis], codes: Sequence[Array]
+    forbidden: Forbidden, table: Table, columns: Sequence[Column], axes: Sequence[Axis], codes: Sequence[Array]
 ) -> tuple[list[Axis], list[Array]]:
     """The axes with the tests that are not forbidden; where tests are left out, codes that none tells apart are one."""
     kept_axes: list[Axis] = []
@@ -507,7 +486,8 @@ def _leave_out(
             continue
         n_tests = axis.size if axis.is_categorical else axis.size - 1
         tests = [entry for entry in forbidden if isinstance(entry, Test) and entry.column.name == column.name]
-        gone = {code for test in tests for code in axis.find(test, column)}
+        values = column.read(table.columns[axis.column], table) if tests else None
+        gone = {code for test in tests for code in _find_alike(axis, own, test.holds(values))}  # type: ignore[arg-type]
         kept = [code for code in range(n_tests) if code not in gone]
         if not gone:
             kept_axes.append(axis)
@@ -519,6 +499,21 @@ def _leave_out(
             kept_axes.append(replace(axis, size=len(kept) + 1, kept=np.array(kept)))
             kept_codes.append(np.searchsorted(kept, own).astype(np.int32))
     return kept_axes, kept_codes
+
+
+def _find_alike(axis: Axis, codes: Array, holds: Array) -> list[int]:
+    """The tests of an axis that part the rows as they are parted here, or the other way round."""
+    found: set[int] = set()
+    for side in (holds, ~holds):
+        inside, outside = codes[side], codes[~side]
+        if len(inside) == 0 or len(outside) == 0:
+            return []
+        if axis.is_categorical:
+            is_one = bool((inside == inside[0]).all()) and not bool((outside == inside[0]).any())
+            found |= {int(inside[0])} if is_one else set()
+        else:
+            found |= set(range(int(inside.max()), int(outside.min())))
+    return sorted(found)
 
 
 def _sorted_categories(seen: dict[Any, Any]) -> list[Any]:

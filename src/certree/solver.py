@@ -191,8 +191,11 @@ def search_good_trees(
     """The graph of all trees within a tolerance of the best one, and what is known of it, as plain data.
 
     Where the problem is a part of a larger one, `total` is what the worst labels of that cost: amounts then have one
-    unit in all parts.
+    unit in all parts. It is also the largest λ that the engine holds: where equal rows with different labels are
+    merged, less than λ may be left to save, and within a tolerance it still matters by how much.
     """
+    worst = problem.weights if problem.costs is None else problem.costs.max(axis=1)
+    total = total or float(np.cumsum(worst)[-1])
     axes = problem.features.axes
     found: dict[str, Any] = _engine.find_good_trees(
         **_describe(problem, limits, switched_off),

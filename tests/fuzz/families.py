@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import classifiers, policies
+from . import classifiers, edits, policies
 from .case import Case
 
 
@@ -43,6 +43,7 @@ FAMILIES = {
     "path": Family(classifiers.draw_path, classifiers.check_path, 30),
     "round trips": Family(classifiers.draw_roundtrip, classifiers.check_roundtrip, 20),
     "certificates": Family(classifiers.draw_certificate, classifiers.check_certificate, 20),
+    "edits": Family(edits.draw_edited, edits.check_edited, 30),
     "policy": Family(policies.draw_policy, policies.check_policy, 30),
     "named actions": Family(policies.draw_policy, policies.check_named_actions, 5),
     "policy path": Family(policies.draw_policy_path, policies.check_policy_path, 15),
