@@ -92,11 +92,11 @@ format: .venv-lint/installed
 	.venv-lint/bin/ruff format
 	.venv-lint/bin/clang-format -i $(CPP)
 
-# The site, to build/docs/html: a warning is an error, and every example of the reference and of the gallery is run.
+# The site, to build/site/html: a warning is an error, and every example of the reference and of the gallery is run.
 docs: .venv-docs/installed
-	.venv-docs/bin/sphinx-build -q -W --keep-going -b html -c docs . build/docs/html
-	.venv-docs/bin/sphinx-build -q -W --keep-going -b doctest -c docs -D sphinx_gallery_conf.plot_gallery=False . build/docs/doctest
-	@echo "Open build/docs/html/index.html"
+	.venv-docs/bin/sphinx-build -q -W --keep-going -b html -c docs . build/site/html
+	.venv-docs/bin/sphinx-build -q -W --keep-going -b doctest -c docs -D sphinx_gallery_conf.plot_gallery=False . build/site/doctest
+	@echo "Open build/site/html/index.html"
 
 bench: .venv-bench/installed .venv-bench/tables
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
