@@ -185,6 +185,35 @@ def test_a_start_equal_to_the_optimal_root_changes_nothing(table: Table) -> None
     assert whole.tree.n_leaves >= best.tree.n_leaves
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_leaves_that_every_part_wants_go_where_they_are_worth_most(seed: int) -> None:
+    """Without a penalty every part takes all leaves that it can get, so that sharing them out decides."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 4, (14, 2)), columns=["a", "b"])
+    y, weights = rng.integers(0, 2, 14), rng.integers(1, 5, 14)
+    start = {"test": "a <= 1", "right": "b <= 1"} if seed % 2 else "a <= 1"
+    n_bound = 0
+    for max_leaves in (3, 4, 5):
+        settings_: dict[str, Any] = {"max_depth": 4, "max_leaves": max_leaves, "regularization": 0.001 * (seed % 3)}
+        problem = Problem.from_labels(X, y, weights, start=start, **settings_)
+        solution = solve(problem)
+        assert solution.upper == pytest.approx(float(certify.enumerate_optimum(problem)), abs=1e-12)
+        n_bound += solution.tree.n_leaves == max_leaves
+        found = find_tree_set(problem, 0.03, Limits())
+        oracle = AllTrees(replace(problem, start=None), start=branch_rows(problem, problem.start))
+        check_members(problem, found, oracle, oracle.list_good(0.03))
+    assert n_bound > 0
+
+
+def branch_rows(problem: Problem, side: Any) -> Any:
+    """A start in the form of the oracle."""
+    if isinstance(side, str):
+        return side
+    holds = side.test.holds(side.test.column.read(problem.features.table.columns[side.column]))
+    mask = sum(1 << int(row) for row in np.flatnonzero(holds))
+    return mask, branch_rows(problem, side.left), branch_rows(problem, side.right)
+
+
 # Sets of good trees --------------------------------------------------------------------------------------------------
 
 

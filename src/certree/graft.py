@@ -141,7 +141,8 @@ def _join(problem: Problem, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     graph["first_edge"] = np.concatenate(first_edge)
     graph["has_idle"] = first["graph"]["has_idle"]
     lower = sum(found["lower"] for found in parts)
-    missing = min(found["missing"] + lower - found["lower"] for found in parts)
+    # No tree at all costs less than the parts' bounds together, whatever else is known of what is missing.
+    missing = max(lower, min(found["missing"] + lower - found["lower"] for found in parts))
     return {
         **{name: first[name] for name in ("n_words", "factor", "exponent", "penalty", "tolerance")},
         "graph": graph,
