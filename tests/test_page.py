@@ -125,6 +125,17 @@ def test_what_is_not_computed_says_why(tmp_path: Path) -> None:
     assert "not traced over guessed thresholds" in section(page, "front")
 
 
+def test_edits_hold_for_all_trees_of_the_page(tmp_path: Path) -> None:
+    case = make_classifier()
+    y, weight = case.facts["y"], case.facts["sample_weight"]
+    model = SparseTreeClassifier(2, 0.005, forbidden=[NAMES[2]]).fit(case.X, y, weight)
+    page = certree.report(model, case.X, y, weight, path=tmp_path / "page.html").read_text("utf-8")
+    assert "not traced for a tree with a given start or forbidden tests" in section(page, "front")
+    others = data_of(page)["others"]
+    assert others
+    assert not any(NAMES[2] in node.get("question", "") for other in others for node in other["tree"])
+
+
 def test_a_wrong_certificate_is_an_alarm(tmp_path: Path) -> None:
     case = make_classifier()
     y = case.facts["y"].copy()

@@ -231,6 +231,9 @@ class Gatherer:
         if not given.is_policy and (model.method != "direct" or model.reference is not None):
             self.parts.reasons["front"] = "The front is not traced where weights or bounds are approximate."
             return
+        if self._is_edited():
+            self.parts.reasons["front"] = "The front is not traced for a tree with a given start or forbidden tests."
+            return
         if given.is_policy and model.budget is not None:
             self.parts.reasons["front"] = "With a budget, the section on worth has the trees for every budget instead."
             return
@@ -279,6 +282,8 @@ class Gatherer:
             "time_limit": max(self.left / 2, 0.1),
             "memory_limit": MEMORY,
             "n_jobs": model.n_jobs,
+            "start": model.start,
+            "forbidden": model.forbidden,
         }
         if given.is_policy:
             found = self._try(
@@ -302,6 +307,9 @@ class Gatherer:
         given, model = self.given, self.given.model
         if not isinstance(model, PolicyTree) or model.budget is None:
             return
+        if self._is_edited():
+            self.parts.reasons["curve"] = "The budget curve is not traced for a policy with forbidden tests."
+            return
         if not self._afford("curve", "The budget curve", SEARCHES * model.fit_seconds_):
             return
         stated = model.spends_
@@ -324,6 +332,9 @@ class Gatherer:
             return 0.01
         own = float(given.model.certificate_["policy"]["value"])
         return max(own - float(tree.rewards[0].max()), 0.0) / 20
+
+    def _is_edited(self) -> bool:
+        return self.given.model.start is not None or self.given.model.forbidden is not None
 
     def _treatment(self) -> Any:
         return None if self.given.log is None else self.given.log.arms
