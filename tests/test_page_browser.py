@@ -181,6 +181,19 @@ def test_the_slider_has_the_trees_of_the_path(browser: Any, pages: dict[str, Pat
         slider.send_keys(Keys.ARROW_RIGHT)
 
 
+def test_the_slider_of_a_budget_has_the_trees_of_the_curve(browser: Any, pages: dict[str, Path]) -> None:
+    case = case_of("budget")
+    browser.get(pages["budget"].as_uri())
+    curve = certree.policy.budget_curve(case.X, case.facts["y"], control=0, max_depth=2, min_samples_leaf=20)
+    slider = browser.find_element(By.ID, "slide")
+    assert slider.get_attribute("max") == str(len(curve) - 1)
+    assert curve[int(slider.get_attribute("value"))] is curve.at(0.3)
+    slider.send_keys(Keys.HOME)
+    for point in curve:
+        assert len(browser.find_elements(By.CSS_SELECTOR, "#slid-tree .leaf")) == point.leaves
+        slider.send_keys(Keys.ARROW_RIGHT)
+
+
 def test_branches_fold_and_leaves_open_by_keyboard(browser: Any, pages: dict[str, Path]) -> None:
     browser.get(pages["classifier"].as_uri())
     root = browser.find_element(By.CSS_SELECTOR, "#tree button")

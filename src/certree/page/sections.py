@@ -154,6 +154,9 @@ def show_question(view: View) -> str:
 
 def show_front(view: View) -> str:
     front = view.parts.front
+    if front is None and view.parts.curve is not None:
+        text = "Every budget has a best tree of its own. The section on worth shows what each of them buys, in sample."
+        return paragraph(text) + show_slider("Smaller or larger budget", len(view.parts.curve))
     if front is None:
         return absent(view, "front")
     figures = [front.value(point) if isinstance(front, PolicyPath) else point.loss for point in front]
@@ -179,13 +182,17 @@ def show_front(view: View) -> str:
         if front.is_optimal
         else "A search ended early, so that trees may be missing."
     )
-    slider = (
-        '<div class="screen"><label for="slide">Smaller or larger</label> '
-        f'<input id="slide" type="range" min="0" max="{len(front) - 1}" value="0" step="1"></div>'
-        '<p id="slid" role="status"></p><div id="slid-tree" class="tree wide" tabindex="0" role="region" '
-        'aria-label="The tree of this size"></div>'
-    )
+    slider = show_slider("Smaller or larger", len(front))
     return f"{paragraph(whole)}{draw_chart('Trees of every size', 'leaves', name, series)}{held}{slider}"
+
+
+def show_slider(name: str, count: int) -> str:
+    return (
+        f'<div class="screen"><label for="slide">{escape(name)}</label> '
+        f'<input id="slide" type="range" min="0" max="{count - 1}" value="0" step="1"></div>'
+        '<p id="slid" role="status"></p><div id="slid-tree" class="tree wide" tabindex="0" role="region" '
+        'aria-label="The tree at this place of the slider"></div>'
+    )
 
 
 def show_others(view: View) -> str:

@@ -31,6 +31,8 @@ from certree.page.sections import (
     show_tree,
     show_worth,
 )
+from certree.path import RegularizationPath
+from certree.policy.curve import BudgetPoint
 from certree.policy.evaluation import Evaluation
 from certree.policy.path import PolicyPath
 from certree.tree import Tree
@@ -233,11 +235,8 @@ def make_data(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, 
         "columns": column_data(tree, view.given.table, view.words),
         "tree": tree_data(tree, view.words, partial(describe_own_leaf, view)),
         "front": [
-            {
-                "text": describe_point(view, place),
-                "tree": tree_data(point.tree.renamed(names, labels), view.words, partial(describe_leaf, view)),
-            }
-            for place, point in enumerate(view.parts.front or ())
+            {"text": text, "tree": tree_data(own.renamed(names, labels), view.words, partial(describe_leaf, view))}
+            for text, own in list_points(view)
         ],
         "chosen": find_chosen(view),
         "others": list_others(view, names, labels),
@@ -293,12 +292,23 @@ def _held_out_gain(view: View, node: int) -> list[tuple[str, str]]:
     ]
 
 
-def describe_point(view: View, place: int) -> str:
+def list_points(view: View) -> list[tuple[str, Tree]]:
+    """What the slider goes over, each with words: the trees of the front or, with a budget, of the curve."""
+    front, curve = view.parts.front, view.parts.curve
+    if front is not None:
+        return [(describe_point(view, front, place), point.tree) for place, point in enumerate(front)]
+    return [(describe_corner(point), point.tree) for point in curve or ()]
+
+
+def describe_corner(point: BudgetPoint) -> str:
+    """A tree of the budget curve in words."""
+    worth = f"mean reward {number(point.value)} in sample, {_count_leaves(point.leaves)}"
+    return f"Spends {number(point.spend)} per row: {worth}.{_say_status(point.status)}"
+
+
+def describe_point(view: View, front: RegularizationPath, place: int) -> str:
     """A tree of the front in words."""
-    front = view.parts.front
-    assert front is not None
     point = front[place]
-    count = f"{point.leaves} {'leaf' if point.leaves == 1 else 'leaves'}"
     worth = (
         f"mean reward {number(front.value(point))}"
         if isinstance(front, PolicyPath)
@@ -309,17 +319,29 @@ def describe_point(view: View, place: int) -> str:
         held = f", held out {share_text(float(view.parts.held_out[0][place]))} wrong"
     low, high = point.regularization_low, point.regularization_high
     prices = f"above {low:.3g}" if math.isinf(high) else f"from {low:.3g} to {high:.3g}"
-    status = "" if point.status == "optimal" else f" Its search ended early ({point.status.replace('_', ' ')})."
-    return f"{count}: {worth} in sample{held}. Best where a leaf costs (λ) {prices}.{status}"
+    leaves = _count_leaves(point.leaves)
+    return f"{leaves}: {worth} in sample{held}. Best where a leaf costs (λ) {prices}.{_say_status(point.status)}"
+
+
+def _count_leaves(count: int) -> str:
+    return f"{count} {'leaf' if count == 1 else 'leaves'}"
+
+
+def _say_status(status: str) -> str:
+    return "" if status == "optimal" else f" Its search ended early ({status.replace('_', ' ')})."
 
 
 def find_chosen(view: View) -> int:
-    """The tree of the front that is the page's own: that of its λ."""
-    front = view.parts.front
-    if front is None:
-        return 0
-    own = front.at(view.given.model.regularization)
-    return next(place for place, point in enumerate(front) if point is own)
+    """Where the slider stands at first: at the tree of the page's λ, or at the last one that its budget pays for."""
+    front, curve = view.parts.front, view.parts.curve
+    if front is not None:
+        return next(i for i, point in enumerate(front) if point is front.at(view.given.model.regularization))
+    if curve is not None:
+        budget = view.certificate["budget"]["largest"]
+        return next(
+            (i for i, point in enumerate(curve) if point is curve.at(math.inf if budget is None else budget)), 0
+        )
+    return 0
 
 
 def list_others(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, Any] | None) -> list[dict[str, Any]]:
