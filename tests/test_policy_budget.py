@@ -195,6 +195,33 @@ def test_a_limit_is_no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (stopped.status_ == "optimal") == (stopped.objective_ == whole.objective_ and stopped.gap_ == 0)
 
 
+def test_what_is_negligible_depends_on_the_objective_found() -> None:
+    """Before the gap is closed the best known policy falls short by 3e8, afterwards by 439: what counts as rounding
+    beside the first hides a gap beside the second."""
+    X = np.array([[-0.0, 0.5], [-3.0, 0.5], [-0.0, 0.0], [-3.0, 0.5]])
+    rewards = np.array(
+        [
+            [155997276.2063405, -158315722.09641832],
+            [-1178473077.3853009, 478112973.16959256],
+            [871786247.7716318, 515004011.294236],
+            [1389438266.2197518, -738854094.5118841],
+        ]
+    )
+    weights = np.array([2308849989.9423475, 5.0, 10822777.0, 478.0])
+    spends = np.array(
+        [
+            [7.23694351445385, 0.6057258024614104],
+            [0.8648728270919984, 0.4708260534348861],
+            [0.3284352751854104, 7.469526616725974],
+            [0.9258976741172261, 0.6130702042201842],
+        ]
+    )
+    model = PolicyTree(1, budget=7.204709474411337).fit(X, rewards, weights, spends=spends)
+    verdict = certify.check(model.certificate_, model.tree_, X, None, weights, rewards=rewards, spends=spends)
+    assert verdict.failures == ()
+    assert model.certificate_["rounding"] <= 1e-9 * model.certificate_["objective"]
+
+
 def test_a_stop_in_the_last_search_is_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_policy(200, 3, n_actions=3, n_values=8, random_state=1)
     rewards = table.expected + np.random.default_rng(0).normal(size=(200, 3))

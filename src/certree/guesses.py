@@ -284,8 +284,11 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
             bar.set_description(f"refit {n_refits} with {len(candidates)} tests")
             rows, labels, amounts = merge_rows(evaluate(features, candidates), y, weights)
             model = self._boost(rows.astype(np.float32), labels, amounts, bar.update)
-            order = np.argsort(-model.feature_importances_, kind="stable")
-            used = [candidates[place] for place in order if model.feature_importances_[place] > 0]
+            # Where no split of any member helps, scikit-learn divides nothing by nothing.
+            with np.errstate(invalid="ignore"):
+                importances = np.nan_to_num(model.feature_importances_)
+            order = np.argsort(-importances, kind="stable")
+            used = [candidates[place] for place in order if importances[place] > 0]
             # A test that no member asks changes no member: leaving it out needs no refit.
             return used or candidates[:1], weighted_loss(model.predict(rows.astype(np.float32)), labels, amounts)
 

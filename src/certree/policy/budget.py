@@ -243,7 +243,6 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
     search = _PriceSearch(spending, budget, Clock(limits), verbose)
     search.run()
     best, lower, status = search.best, search.lower, search.status
-    negligible = NEGLIGIBLE * spending.problem.scale(best.objective)
     sets = 0
     if best.objective - lower > search.rounding and status == "optimal":
         found = close_gap(
@@ -258,6 +257,7 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
     # Of an optimum that was proved up to rounding, the rest is stated. Where more is open, or a limit is the reason
     # of it and not rounding, the bound says how much.
     rounding = best.objective - lower
+    negligible = NEGLIGIBLE * spending.problem.scale(best.objective)
     if rounding <= negligible and (status == "optimal" or rounding <= search.rounding):
         lower, status = best.objective, "optimal"
     else:
