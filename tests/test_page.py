@@ -122,7 +122,7 @@ def test_what_is_not_computed_says_why(tmp_path: Path) -> None:
     assert "pass a policy.Log" in section(page, "worth")
     model = SparseTreeClassifier(2, thresholds="guess", random_state=0).fit(case.X, case.facts["y"])
     page = certree.report(model, case.X, case.facts["y"], path=tmp_path / "page.html").read_text("utf-8")
-    assert "not traced over guessed thresholds" in section(page, "front")
+    assert "only where thresholds are not guessed" in section(page, "front")
 
 
 def test_edits_hold_for_all_trees_of_the_page(tmp_path: Path) -> None:
@@ -153,8 +153,12 @@ def test_a_log_alone_is_enough(tmp_path: Path) -> None:
     for given in ((log,), (X, log)):
         page = certree.report(model, *given, path=tmp_path / "page.html", folds=5).read_text("utf-8")
         assert "all figures of the tree hold" in section(page, "proof")
-    page = certree.report(model, log, path=tmp_path / "page.html", folds=3, time_limit=0).read_text("utf-8")
-    assert "made anew from the log" in section(page, "proof")
+    # Rewards that are made otherwise are others, and nothing is said about this tree by them.
+    page = certree.report(model, log, path=tmp_path / "page.html", folds=3).read_text("utf-8")
+    for name in ("proof", "front", "good"):
+        assert "made anew from the log" in section(page, name)
+    page = certree.report(model, log, path=tmp_path / "page.html", time_limit=0).read_text("utf-8")
+    assert "raise time_limit" in section(page, "proof")
 
 
 def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
@@ -228,3 +232,68 @@ def test_a_column_of_0_and_1_is_asked_as_a_question(tmp_path: Path) -> None:
     )
     assert data_of(page)["columns"][0]["kind"] == "binary"
     assert "member: yes" in section(page, "decision")
+
+
+def test_labels_that_weigh_more_weigh_more_everywhere(tmp_path: Path) -> None:
+    """In sample, held out and in every other tree, also of a model that was saved."""
+    case = make_classifier()
+    y = np.where(case.facts["y"] == "no", 0, 1)
+    model = SparseTreeClassifier(2, 0.005, class_weight={0: 1, 1: 5}).fit(case.X, y)
+    loaded = certree.load(certree.export_json(model))
+    pages = [
+        certree.report(each, case.X, y, path=tmp_path / "page.html").read_text("utf-8") for each in (model, loaded)
+    ]
+    weights = np.where(y == 1, 5.0, 1.0)
+    held = certree.evaluate(SparseTreeClassifier(2, 0.005), case.X, y, weights, random_state=0)
+    for page in pages:
+        assert f"{held.loss.value:.4g}"[:5] in section(page, "worth")
+        assert "All rows weigh the same" not in section(page, "rows")
+        best = data_of(page)["front"][data_of(page)["chosen"]]["tree"]
+        assert best[0].get("question") == data_of(page)["tree"][0].get("question")
+    assert data_of(pages[0])["others"] == data_of(pages[1])["others"]
+
+
+def test_settings_that_were_not_saved_are_not_made_up(tmp_path: Path) -> None:
+    case = make_classifier()
+    y = case.facts["y"]
+    model = SparseTreeClassifier(2, thresholds="guess", reference="boosting", random_state=0).fit(case.X, y)
+    model.thresholds = model.threshold_guess_  # no plain data: a file does not hold it
+    loaded = certree.load(certree.export_json(model))
+    page = certree.report(loaded, case.X, y, path=tmp_path / "page.html").read_text("utf-8")
+    assert "The model was saved without its guessed thresholds" in section(page, "worth")
+    for name in ("front", "good"):
+        assert "only where thresholds are not guessed" in section(page, name)
+
+
+def test_names_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+    case = make_classifier()
+    with pytest.raises(ValueError, match="names: 'same' is the name of more than one"):
+        write(tmp_path, case, names={NAMES[0]: "same", NAMES[1]: "same"}, units={})
+    with pytest.raises(ValueError, match="labels: 'no' is the name of more than one"):
+        write(tmp_path, case, labels={"perhaps": "no"})
+    with pytest.raises(ValueError, match="group goes with a log"):
+        write(tmp_path, case, group=["a"] * 300)
+    with pytest.raises(TypeError, match=r"what certree\.evaluate returns"):
+        write(tmp_path, case, evaluation="good")
+
+
+def test_what_the_data_do_not_allow_is_a_reason(tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": np.arange(30.0)})
+    y = X["a"] > 12
+    model = SparseTreeClassifier(None, 0.01, max_leaves=3).fit(X, y, np.full(30, 1e-200))
+    page = certree.report(model, X, y, np.full(30, 1e-200), path=tmp_path / "page.html").read_text("utf-8")
+    assert "Not computed" in section(page, "front") or 'id="slide"' in section(page, "front")
+    assert "any number" not in section(page, "proof")
+    few = X.iloc[[0, 13, 29]], y.iloc[[0, 13, 29]]
+    model = SparseTreeClassifier(1).fit(*few)
+    page = certree.report(model, *few, path=tmp_path / "page.html").read_text("utf-8")
+    assert "Not computed" in section(page, "worth")
+
+
+def test_a_column_of_names_is_not_handed_out(tmp_path: Path) -> None:
+    X = pd.DataFrame({"who": [f"person-{number:03}" for number in range(120)] * 2})
+    y = X["who"] == "person-007"
+    model = SparseTreeClassifier(1, 0.001).fit(X, y)
+    page = certree.report(model, X, y, path=tmp_path / "page.html", time_limit=0).read_text("utf-8")
+    assert "person-007" in page
+    assert "person-008" not in page

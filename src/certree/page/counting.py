@@ -28,8 +28,6 @@ def count_trees(n_tests: int, n_labels: int, depth: int) -> int | None:
 def describe_count(certificate: Mapping[str, Any], tree: Tree) -> str:
     """In words: "about 4.1 × 10^18"."""
     depth = certificate["constraints"]["max_depth"]
-    if depth is None:
-        return "any number of"
     count = count_trees(certificate["sizes"]["distinct_tests"], len(tree.labels), depth)
     if count is None:
         return f"more than 10^{MOST_DIGITS}"

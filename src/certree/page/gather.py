@@ -1,22 +1,19 @@
 """What the page has to compute, within a time limit: each part is there, or the reason why it is not.
 
 A part that would take longer than what is left of the time is not begun. Once begun, its searches have limits of their
-own, and what they could not prove is said.
+own, and what they could not prove is said. Nothing is computed about data that the certificate does not hold for.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from certree import certify
-from certree.estimators import SparseTreeClassifier
+from certree.page.given import Given
 from certree.path import RegularizationPath, regularization_path
-from certree.policy import Log, PolicyTree, doubly_robust
+from certree.policy import PolicyTree, doubly_robust
 from certree.policy.curve import BudgetCurve, budget_curve
 from certree.policy.evaluation import Evaluation
 from certree.policy.evaluation import evaluate as evaluate_policy
@@ -24,11 +21,8 @@ from certree.policy.good import good_policies
 from certree.policy.log import read_rewards
 from certree.policy.path import regularization_path as policy_path
 from certree.policy.scores import Scores
-from certree.problem import check_weights
 from certree.reading import quiet_reading
-from certree.selection import SparseTreeCV, evaluate
-from certree.selection.held_out import LossEvaluation
-from certree.table import Table
+from certree.selection import LossEvaluation, SparseTreeCV, evaluate
 from certree.tree import Array
 from certree.tree_set import TreeSet, good_trees
 
@@ -36,6 +30,8 @@ SEARCHES = 10
 """Searches that a front of trees takes, about."""
 MEMORY = 2**30
 """Bytes that the set of good trees may take."""
+MODEL_SECONDS, ROW_SECONDS = 0.1, 1e-5
+"""What a model of an outcome takes to be learned, about: in any case, and per row."""
 
 
 @dataclass
@@ -53,76 +49,6 @@ class Parts:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Given:
-    """What the page is about, read and checked."""
-
-    model: SparseTreeClassifier | PolicyTree
-    X: Any
-    table: Table
-    """The same, read."""
-    weights: Array
-    sample_weight: Any
-    y: Any
-    """Labels; None for a policy."""
-    rewards: Any
-    """n × K numbers or Scores; None for a classifier."""
-    log: Log | None
-    spends: Any
-    control: Any
-    group: Any
-    folds: int
-    tolerance: float | None
-    random_state: Any
-
-    @property
-    def is_policy(self) -> bool:
-        return isinstance(self.model, PolicyTree)
-
-    @property
-    def limits(self) -> dict[str, Any]:
-        """The settings that a front, a curve and a set of good trees share with the model."""
-        own = self.model.certificate_["constraints"]
-        names = ["max_depth", "max_leaves", "min_samples_leaf"]
-        names.append("min_samples_arm" if self.is_policy else "min_weight_leaf")
-        return {name: own[name] for name in names} | {"thresholds": self.model.thresholds}
-
-
-def read_given(model: Any, X: Any, y: Any, sample_weight: Any, **others: Any) -> Given:
-    """Find out what is what: a log may stand in the place of X or of y."""
-    model = getattr(model, "best_estimator_", model)
-    if not isinstance(model, (SparseTreeClassifier, PolicyTree)):
-        raise TypeError(
-            f"report takes a fitted SparseTreeClassifier, SparseTreeCV or PolicyTree, not {type(model).__name__}"
-        )
-    if not hasattr(model, "tree_"):
-        raise ValueError("the model is not fitted: call fit first")
-    log = next((given for given in (X, y) if isinstance(given, Log)), None)
-    if log is not None and not isinstance(model, PolicyTree):
-        raise ValueError("a log of decisions goes with a PolicyTree; a classifier needs X and the labels y")
-    X = X.X if isinstance(X, Log) else X
-    values = None if isinstance(y, Log) else y
-    beside = others.pop("log")
-    log = beside if log is None else log
-    if isinstance(model, PolicyTree):
-        if values is None and log is None:
-            raise ValueError("y is missing: give the rewards that the policy was fitted on, or a policy.Log")
-    elif values is None:
-        raise ValueError("y is missing: give the labels that the model was fitted on")
-    table = model.tree_.read(X)
-    return Given(
-        model=model,
-        X=X,
-        table=table,
-        weights=check_weights(sample_weight, table.n_rows),
-        sample_weight=sample_weight,
-        y=None if isinstance(model, PolicyTree) else values,
-        rewards=values if isinstance(model, PolicyTree) else None,
-        log=log,
-        **others,
-    )
-
-
 class Gatherer:
     """Computes the parts one after the other, as long as there is time."""
 
@@ -130,20 +56,78 @@ class Gatherer:
         self.given, self.parts = given, Parts()
         self.time_limit, self.deadline = time_limit, time.perf_counter() + time_limit
 
+    def run(self) -> Parts:
+        """All parts."""
+        with quiet_reading():
+            self._score()
+            self._check()
+            for part, compute in (
+                ("evaluation", self._evaluate),
+                ("front", self._trace),
+                ("good", self._find_good),
+                ("curve", self._walk_budgets),
+            ):
+                reason = self._refuse(part)
+                if reason:
+                    self.parts.reasons[part] = reason
+                    continue
+                try:
+                    compute()
+                except ValueError as error:
+                    # What the data do not allow: too few rows for the folds, a front that nothing limits.
+                    self.parts.reasons[part] = f"{error}."
+        return self.parts
+
     @property
     def left(self) -> float:
         return max(self.deadline - time.perf_counter(), 0.0)
 
-    def run(self, evaluation: Any) -> Parts:
-        """All parts. `evaluation` is one that was made before, or None."""
-        with quiet_reading():
-            self._score()
-            self._check()
-            self._evaluate(evaluation)
-            self._trace()
-            self._find_good()
-            self._walk_budgets()
-        return self.parts
+    @property
+    def rewards(self) -> Any:
+        return self.given.rewards if self.given.rewards is not None else self.parts.scores
+
+    def _refuse(self, part: str) -> str:
+        """Why a part is not to be computed; empty where it is."""
+        given, verdict = self.given, self.parts.verdict
+        if verdict is not None and not verdict.holds:
+            return "The certificate does not hold for these data."
+        if part == "evaluation":
+            return self._refuse_evaluation()
+        if given.is_policy and (self.rewards is None or verdict is None):
+            return self.parts.reasons["check"]
+        if part == "curve":
+            if given.budget and given.is_edited:
+                return "The budget curve is not traced for a policy with forbidden tests."
+            if given.budget and given.spends is None and given.model.spends_ is None:
+                return "What each action spends depends on the row: pass spends."
+            return ""
+        if not (given.is_exact and given.has_all_tests):
+            return "This is found only where thresholds are not guessed, and weights and bounds are exact."
+        if part == "front" and given.is_edited:
+            return "The front is not traced for a tree with a given start or forbidden tests."
+        if part == "good" and given.budget:
+            return "The set of all good policies cannot be restricted to a budget yet."
+        return ""
+
+    def _refuse_evaluation(self) -> str:
+        given = self.given
+        if given.evaluation is not None:
+            return ""
+        lost = given.find_lost()
+        if lost:
+            return f"The model was saved without {lost}, so that it cannot be fitted again: pass an evaluation."
+        if not given.is_policy:
+            return ""
+        if given.log is None:
+            return (
+                "What the policy is worth on rows that it has not seen can be told from a log of decisions alone: pass "
+                "a policy.Log, or an evaluation made by policy.evaluate."
+            )
+        if given.fit_weight is not None:
+            return "The worth on rows that it has not seen is not known for a policy of weighted rows."
+        if given.budget and given.spends is None and given.model.spends_ is None:
+            return "What each action spends depends on the row: pass spends."
+        return ""
 
     def _afford(self, part: str, what: str, seconds: float) -> bool:
         """Whether there is time for a part that takes about so long; says so where there is not."""
@@ -155,28 +139,29 @@ class Gatherer:
         )
         return False
 
-    def _try(self, part: str, compute: Callable[[], Any]) -> Any:
-        """A part, or None where the data do not allow it, which is then the reason."""
-        try:
-            return compute()
-        except ValueError as error:
-            self.parts.reasons[part] = f"{error}."
-            return None
+    def _models(self, count: int) -> float:
+        """Seconds that so many models of every action take, about."""
+        log = self.given.log
+        return 0.0 if log is None else count * log.n_actions * (MODEL_SECONDS + ROW_SECONDS * log.n_rows)
+
+    # The parts ------------------------------------------------------------------------------------------------------
 
     def _score(self) -> None:
         """The rewards of a policy: those given, or made anew from the log."""
         given = self.given
         if isinstance(given.rewards, Scores):
             self.parts.scores = given.rewards
-        elif given.is_policy and given.rewards is None and given.log is not None:
+        elif (
+            given.is_policy
+            and given.rewards is None
+            and self._afford("check", "The rewards", self._models(given.folds))
+        ):
             self.parts.scores = doubly_robust(given.log, folds=given.folds, random_state=given.random_state)
-
-    @property
-    def rewards(self) -> Any:
-        return self.given.rewards if self.given.rewards is not None else self.parts.scores
 
     def _check(self) -> None:
         given, model = self.given, self.given.model
+        if given.is_policy and self.rewards is None:
+            return
         facts: dict[str, Any] = {"sample_weight": given.sample_weight}
         if given.is_policy:
             matrix, _ = read_rewards(self.rewards, given.table.n_rows)
@@ -185,8 +170,12 @@ class Gatherer:
             facts |= {"rewards": matrix, "spends": given.spends, "arms": arms}
         else:
             facts["y"] = given.y
-        verdict = self._try("check", lambda: certify.check(model.certificate_, model.tree_, given.X, **facts))
-        if verdict is not None and not verdict.holds and given.is_policy and given.rewards is None:
+        try:
+            verdict = certify.check(model.certificate_, model.tree_, given.X, **facts)
+        except ValueError as error:
+            self.parts.reasons["check"] = f"{error}."
+            return
+        if not verdict.holds and given.is_policy and given.rewards is None:
             self.parts.reasons["check"] = (
                 "The rewards that the policy was fitted on were not given, and those that were made anew from the log "
                 "of decisions are others."
@@ -194,67 +183,49 @@ class Gatherer:
             return
         self.parts.verdict = verdict
 
-    def _evaluate(self, evaluation: Any) -> None:
-        given, model = self.given, self.given.model
-        if evaluation is not None:
-            self.parts.evaluation = evaluation
+    def _evaluate(self) -> None:
+        given, seconds = self.given, self.given.model.fit_seconds_
+        if given.evaluation is not None:
+            self.parts.evaluation = given.evaluation
         elif not given.is_policy:
-            if self._afford(
-                "evaluation", f"To fit it without each of {given.folds} folds", given.folds * model.fit_seconds_
-            ):
-                self.parts.evaluation = self._try(
-                    "evaluation",
-                    lambda: evaluate(
-                        model, given.X, given.y, given.sample_weight, cv=given.folds, random_state=given.random_state
-                    ),
-                )
-        elif given.log is None:
-            self.parts.reasons["evaluation"] = (
-                "What the policy is worth on rows that it has not seen can be told from a log of decisions alone: pass "
-                "a policy.Log, or an evaluation made by policy.evaluate."
-            )
-        elif self._afford("evaluation", "To learn it without each fold and each two", 15 * model.fit_seconds_):
-            self.parts.evaluation = self._try(
-                "evaluation",
-                lambda: evaluate_policy(
-                    model, given.log, folds=given.folds, spends=given.spends, control=given.control, group=given.group,
+            # One that chooses its penalty traces a front in every fold of every fold.
+            each = seconds if given.whole is given.model else SEARCHES * (given.folds + 1) * seconds
+            if self._afford("evaluation", f"To fit it without each of {given.folds} folds", given.folds * each):
+                self.parts.evaluation = evaluate(
+                    given.make_anew(), given.X, given.y, given.fit_weight, cv=given.folds,
                     random_state=given.random_state,
-                ),
-            )  # fmt: skip
+                )  # fmt: skip
+        else:
+            fits = given.folds * (given.folds + 1) // 2
+            if self._afford(
+                "evaluation", "To learn it without each fold and each two", fits * seconds + self._models(fits)
+            ):
+                self.parts.evaluation = evaluate_policy(
+                    given.make_anew(), given.log, folds=given.folds, spends=self._spends(), control=given.control,
+                    group=given.group, random_state=given.random_state,
+                )  # fmt: skip
 
     def _trace(self) -> None:
         """The front, with the held-out loss of each of its trees where there is time for the folds."""
         given, model = self.given, self.given.model
-        if not isinstance(model.thresholds, (str, int)) or model.thresholds == "guess":
-            self.parts.reasons["front"] = "The front is not traced over guessed thresholds."
-            return
-        if not given.is_policy and (model.method != "direct" or model.reference is not None):
-            self.parts.reasons["front"] = "The front is not traced where weights or bounds are approximate."
-            return
-        if self._is_edited():
-            self.parts.reasons["front"] = "The front is not traced for a tree with a given start or forbidden tests."
-            return
-        if given.is_policy and model.budget is not None:
-            self.parts.reasons["front"] = "With a budget, the section on worth has the trees for every budget instead."
-            return
+        if given.budget:
+            return  # the curve has the trees of every budget
         once = SEARCHES * model.fit_seconds_
         if not self._afford("front", "The front", once):
             return
         # Half of the time, shared by the searches of all fronts.
         is_judged = not given.is_policy and once * (given.folds + 1) <= self.left
-        n_fronts = given.folds + 1 if is_judged else 1
-        seconds = max(self.left / (2 * SEARCHES * n_fronts), 0.05)
+        seconds = max(self.left / (2 * SEARCHES * (given.folds + 1 if is_judged else 1)), 0.05)
         each = {"time_limit": seconds, "n_jobs": model.n_jobs, **given.limits}
-        if given.is_policy:
+        if isinstance(model, PolicyTree):
             self.parts.front = policy_path(
                 given.X, self.rewards, given.sample_weight, treatment=self._treatment(), **each
             )
             return
-        own = {"categorical_features": self._categorical(), **each}
+        each["categorical_features"] = model.categorical_features
         if is_judged:
-            chosen = SparseTreeCV(
-                cv=given.folds, class_weight=model.class_weight, random_state=given.random_state, **own
-            ).fit(given.X, given.y, given.sample_weight)
+            chosen = SparseTreeCV(cv=given.folds, random_state=given.random_state, **each)
+            chosen.fit(given.X, given.y, given.fit_weight)
             self.parts.front = chosen.path_
             self.parts.held_out = chosen.cv_results_["held_out_loss"], chosen.cv_results_["standard_error"]
             return
@@ -262,17 +233,10 @@ class Gatherer:
             f"The trees were not judged on held-out rows: {given.folds} more fronts would exceed the time limit of "
             f"{self.time_limit:g} s."
         )
-        weights = given.weights * self._class_factors()
-        self.parts.front = regularization_path(given.X, given.y, weights, **own)
+        self.parts.front = regularization_path(given.X, given.y, given.fit_weight, **each)
 
     def _find_good(self) -> None:
         given, model = self.given, self.given.model
-        if given.is_policy and model.budget is not None:
-            self.parts.reasons["good"] = "The set of all good policies cannot be restricted to a budget yet."
-            return
-        if not given.is_policy and (model.method != "direct" or model.reference is not None):
-            self.parts.reasons["good"] = "The set is found only where weights and bounds are exact."
-            return
         if not self._afford("good", "The set of all good trees", SEARCHES * model.fit_seconds_):
             return
         settings = {
@@ -285,43 +249,34 @@ class Gatherer:
             "start": model.start,
             "forbidden": model.forbidden,
         }
-        if given.is_policy:
-            found = self._try(
-                "good",
-                lambda: good_policies(
-                    given.X, self.rewards, given.sample_weight, treatment=self._treatment(), **settings
-                ),
-            )
+        found: Any
+        if isinstance(model, PolicyTree):
+            found = good_policies(given.X, self.rewards, given.sample_weight, treatment=self._treatment(), **settings)
         else:
-            settings |= {"class_weight": model.class_weight, "categorical_features": self._categorical()}
-            found = self._try("good", lambda: good_trees(given.X, given.y, given.sample_weight, **settings))
-        if found is not None and not found.is_complete:
+            settings["categorical_features"] = model.categorical_features
+            found = good_trees(given.X, given.y, given.fit_weight, **settings)
+        if not found.is_complete:
             found = found.complete_part()
-            self.parts.reasons["good"] = (
-                f"A limit ended the search for good trees; the set is complete for a smaller tolerance, "
-                f"{found.tolerance:.3g}."
+            self.parts.reasons["good"] = "A limit ended the search for good trees." + (
+                f" The set is complete for a smaller tolerance, {found.tolerance:.3g}." if found else ""
             )
         self.parts.good = found if found else None
 
     def _walk_budgets(self) -> None:
         given, model = self.given, self.given.model
-        if not isinstance(model, PolicyTree) or model.budget is None:
+        if not given.budget or not self._afford("curve", "The budget curve", SEARCHES * model.fit_seconds_):
             return
-        if self._is_edited():
-            self.parts.reasons["curve"] = "The budget curve is not traced for a policy with forbidden tests."
-            return
-        if not self._afford("curve", "The budget curve", SEARCHES * model.fit_seconds_):
-            return
-        stated = model.spends_
-        spends = given.spends if given.spends is not None else stated
-        self.parts.curve = self._try(
-            "curve",
-            lambda: budget_curve(
-                given.X, self.rewards, given.sample_weight, self._treatment(), spends,
-                regularization=model.regularization, time_limit=max(self.left / (3 * SEARCHES), 0.1),
-                n_jobs=model.n_jobs, **given.limits,
-            ),
+        self.parts.curve = budget_curve(
+            given.X, self.rewards, given.sample_weight, self._treatment(), self._spends(),
+            regularization=model.regularization, time_limit=max(self.left / (3 * SEARCHES), 0.1),
+            n_jobs=model.n_jobs, **given.limits,
         )  # fmt: skip
+
+    def _spends(self) -> Any:
+        """What actions spend: as given, or as the certificate has it."""
+        if not self.given.budget:
+            return None
+        return self.given.model.spends_ if self.given.spends is None else self.given.spends
 
     def _tolerance(self) -> float:
         """What still counts as good: as asked for, else one row in a hundred, or a twentieth of a policy's gain."""
@@ -333,19 +288,5 @@ class Gatherer:
         own = float(given.model.certificate_["policy"]["value"])
         return max(own - float(tree.rewards[0].max()), 0.0) / 20
 
-    def _is_edited(self) -> bool:
-        return self.given.model.start is not None or self.given.model.forbidden is not None
-
     def _treatment(self) -> Any:
         return None if self.given.log is None else self.given.log.arms
-
-    def _categorical(self) -> Any:
-        return getattr(self.given.model, "categorical_features", "auto")
-
-    def _class_factors(self) -> Array:
-        factors = self.given.model.certificate_.get("class_weights")
-        if factors is None:
-            return np.ones(self.given.table.n_rows)
-        place = {label: number for number, label in enumerate(self.given.model.classes_.tolist())}
-        codes = [place[label] for label in np.asarray(self.given.y).tolist()]
-        return np.asarray(factors)[codes]

@@ -43,26 +43,47 @@
     return float[0];
   }
 
-  // What else a column could have been: values on the other side of its tests, each with words and how far away it is.
+  // What else a column could have been: a value on every side of its tests, each with words and how far away it is.
   function alternatives(column, value) {
+    const tests = data.tree.filter((node) => node.column === column.place && node.left !== undefined);
+    const isRanked = column.kind === "numeric" || column.kind === "ordered" || column.kind === "binary";
     const found = [];
-    for (const node of data.tree) {
-      if (node.column !== column.place || node.left === undefined) continue;
-      const side = holds(node, value, column.kind) ? 1 : 0;
-      let other;
-      if (node.threshold !== undefined) {
-        const next = column.kind === "ordered" ? node.threshold + 1 : above(node.threshold);
-        other = side ? next : node.threshold;
-      } else if (node.category !== undefined) {
-        other = side ? OTHER : node.category;
-      } else {
-        continue; // to be missing is no answer that one could change
+    if (isRanked) {
+      const names = column.kind === "binary" ? ["no", "yes"] : column.categories.map((category) => category[1]);
+      for (const { threshold } of tests) {
+        if (threshold === undefined) continue;
+        if (column.kind === "numeric") {
+          found.push([threshold, String(threshold)], [above(threshold), `just above ${threshold}`]);
+        } else {
+          const low = Math.floor(threshold);
+          found.push([low, names[low]], [low + 1, names[low + 1]]);
+        }
       }
-      const isNumber = node.threshold !== undefined && value !== null && value !== OTHER;
-      const distance = isNumber ? Math.abs(other - value) / (column.kind === "ordered" ? 1 : column.scale) : 1;
-      found.push({ value: other, words: node.answers[side], distance });
+    } else {
+      found.push(...column.categories);
+      if (column.kind === "boolean") {
+        if (found.length < 2) found.push([OTHER, yesNo(column, OTHER)]);
+      } else {
+        found.push([OTHER, "something else"]);
+      }
     }
-    return found;
+    if (tests.some((node) => node.threshold === undefined && node.category === undefined)) {
+      if (value !== null) found.push([null, "missing"]);
+      else if (isRanked && column.usual !== null) found.push([column.usual, String(column.usual)]);
+    }
+    const isNear = isRanked && value !== null && value !== OTHER;
+    return found.filter(([other, words]) => other !== value && words !== undefined).map(([other, words]) => ({
+      value: other,
+      words: column.kind === "boolean" && other !== null ? yesNo(column, other) : words,
+      distance: isNear && other !== null ? Math.abs(other - value) / column.scale : 1,
+    }));
+  }
+
+  // The word for a category of a boolean column, of which one may not have been seen.
+  function yesNo(column, place) {
+    const own = column.categories.find((category) => category[0] === place);
+    const isTrue = own ? own[1] === "True" : !column.categories.some((category) => category[1] === "True");
+    return isTrue ? "yes" : "no";
   }
 
   // For each column the smallest change by itself that changes the decision, the smallest of all first.
@@ -144,6 +165,7 @@
       const label = data.labels[node.label].name;
       panel.replaceChildren(make("h3", {}, make("bdi", {}, label)), make("table", {}, make("tbody", {}, ...rows)));
       panel.hidden = false;
+      panel.scrollIntoView({ block: "nearest" });
     }),
   );
 
@@ -160,13 +182,18 @@
       const settings = { id, type: "number", step: "any", placeholder: "missing", value: usual };
       return make("div", {}, label, make("input", settings));
     }
-    const isYesNo = column.kind === "boolean" || column.kind === "binary";
-    const known = column.kind === "binary" ? ["no", "yes"]
-      : column.kind === "boolean" ? column.categories.map((name) => (name === "True" ? "yes" : "no"))
-      : column.categories;
-    const select = make("select", { id }, make("option", { value: "" }, "missing"));
-    known.forEach((name, place) => select.append(make("option", { value: String(place) }, name)));
-    if (!isYesNo) select.append(make("option", { value: String(OTHER) }, "something else"));
+    const select = make("select", { id }, make("option", { value: "" }, "(missing)"));
+    const offer = (place, name) => select.append(make("option", { value: String(place) }, name));
+    if (column.kind === "binary") {
+      offer(0, "no");
+      offer(1, "yes");
+    } else if (column.kind === "boolean") {
+      const places = column.categories.map((category) => category[0]);
+      for (const place of places.length < 2 ? [...places, OTHER] : places) offer(place, yesNo(column, place));
+    } else {
+      for (const [place, name] of column.categories) offer(place, name);
+      offer(OTHER, "(something else)");
+    }
     select.value = usual;
     return make("div", {}, label, select);
   }
@@ -181,6 +208,12 @@
   }
 
   function show() {
+    const wrong = form.querySelector(":invalid");
+    if (wrong) {
+      for (const lit of trunk.querySelectorAll(".lit")) lit.classList.remove("lit");
+      answer.replaceChildren(make("p", {}, "One of the answers is not a number."));
+      return;
+    }
     const values = readForm();
     const path = follow(data.tree, values);
     const leaf = data.tree[path[path.length - 1]];
@@ -196,7 +229,7 @@
     });
     const found = changes(values).map((one) => {
       const name = make("strong", {}, make("bdi", {}, data.labels[one.label].name));
-      return make("li", {}, "With ", ...breakable(one.words), " instead: ", name);
+      return make("li", {}, "If ", make("bdi", {}, one.column.name), " were ", make("bdi", {}, one.words), ": ", name);
     });
     const name = make("strong", {}, make("bdi", {}, data.labels[leaf.label].name));
     answer.replaceChildren(
@@ -245,6 +278,12 @@
       others.append(entry);
     }
   }
+
+  // On paper nothing is folded.
+  window.addEventListener("beforeprint", () => {
+    for (const card of document.querySelectorAll('.card[aria-expanded="false"]')) card.click();
+    for (const entry of document.querySelectorAll("details")) entry.open = true;
+  });
 
   window.certree = { data, decide, follow, changes, readForm };
 })();

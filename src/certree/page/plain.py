@@ -19,6 +19,9 @@ from certree.tree import READABLE, Array, Column, Tree, format_number
 from certree.tree.columns import Test
 from certree.tree.words import PALETTE
 
+MOST_CATEGORIES = 50
+"""Of a column whose categories are all on the page."""
+
 
 @dataclass(frozen=True)
 class Words:
@@ -75,9 +78,18 @@ def column_data(tree: Tree, table: Table, words: Words) -> list[dict[str, Any]]:
         entry = {"place": place, "name": column.name, "kind": column.kind, "unit": words.units.get(column.name, "")}
         if column.name in words.binary:
             entry["kind"] = "binary"
-        entry["categories"] = [str(category) for category in column.categories]
+        entry["categories"] = _list_categories(tree, place)
         found.append(entry | _describe_values(column, column.read(table.columns[place], table)))
     return found
+
+
+def _list_categories(tree: Tree, place: int) -> list[tuple[int, str]]:
+    """The categories to choose from, by their places: all of an ordered column, else those that the tree asks for and
+    some others. A column of names or numbers of people must not hand them out."""
+    column = tree.columns[place]
+    asked = {int(code) for code, own in zip(tree.category, tree.column, strict=True) if own == place and code >= 0}
+    is_few = column.kind == "ordered" or len(column.categories) <= MOST_CATEGORIES
+    return [(code, str(name)) for code, name in enumerate(column.categories) if is_few or code in asked]
 
 
 def _describe_values(column: Column, values: Array) -> dict[str, Any]:

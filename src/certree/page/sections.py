@@ -5,8 +5,8 @@ text written from right to left disturbs nothing around it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from certree.page.charts import Level, Series, draw_chart, draw_histogram
 from certree.page.counting import describe_count
-from certree.page.gather import Given, Parts
+from certree.page.gather import Parts
+from certree.page.given import Given
 from certree.page.plain import Words, conditions
 from certree.policy.evaluation import Estimate, Evaluation
 from certree.policy.path import PolicyPath
@@ -37,6 +38,14 @@ class View:
     tree: Tree
     words: Words
     noun: str
+    rename: Callable[[Tree], Tree]
+    """Gives any tree of the table the names of the page."""
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The names of columns on the page, by their own names."""
+        own = zip(self.given.model.tree_.columns, self.tree.columns, strict=True)
+        return {column.name: shown.name for column, shown in own}
 
     @property
     def is_policy(self) -> bool:
@@ -66,6 +75,11 @@ def absent(view: View, part: str) -> str:
     return paragraph(f"Not computed. {escape(view.parts.reasons.get(part, ''))}", "absent")
 
 
+def show_alarm(text: str, details: Sequence[str]) -> str:
+    listed = "".join(f"<li>{escape(detail)}</li>" for detail in details)
+    return f'<div class="alarm" role="alert"><p><strong>{escape(text)}</strong></p><ul>{listed}</ul></div>'
+
+
 def show_table(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
     """Cells are HTML already."""
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
@@ -92,7 +106,9 @@ def estimate_text(estimate: Estimate) -> str:
 
 def show_decision(view: View) -> str:
     sentences = [describe_rule(view), describe_worth(view)]
-    return "".join(paragraph(text, "lead") for text in sentences if text)
+    verdict = view.parts.verdict
+    alarm = "" if verdict is None or verdict.holds else show_alarm("The certificate does not hold for these data.", [])
+    return alarm + "".join(paragraph(text, "lead") for text in sentences if text)
 
 
 def describe_rule(view: View) -> str:
@@ -200,30 +216,21 @@ def show_others(view: View) -> str:
     if good is None:
         return absent(view, "good")
     facts, noun = good.columns(prices=False), escape(view.noun)
-    named = dict(
-        zip(
-            (column.name for column in view.given.model.tree_.columns), (c.name for c in view.tree.columns), strict=True
-        )
-    )
-    needed = [bdi(named[fact.column]) for fact in facts if fact.is_needed]
-    unused = [bdi(named[fact.column]) for fact in facts if fact.is_unused]
-    rows = good.rows()
+    needed = [bdi(view.shown[fact.column]) for fact in facts if fact.is_needed]
+    unused = [bdi(view.shown[fact.column]) for fact in facts if fact.is_unused]
     objective = "mean reward less penalties" if view.is_policy else "share of wrong answers plus penalties"
-    within = f"within {number(good.tolerance, 3)} of the best ({objective})"
-    is_alone = int(good.count) == 1 and good.count.is_exact
-    used = f"All of them use {', '.join(needed)}." if needed else "No column is used by all of them."
-    if is_alone:
-        return paragraph(f"No other tree is {within}: this one stands alone. This is proved.")
-    agreed = (
-        f"All of them decide alike for {share_text(rows.share_agreed)} of the {noun}, by weight; for each of the "
-        "others, some good tree decides otherwise."
-    )
+    chosen = ", a tolerance that this page chose" if view.given.tolerance is None else ""
+    within = f"within {number(good.tolerance, 3)} of the best ({objective}{chosen})"
+    among = escape(view.certificate.scope)
+    agreed, limit = share_text(good.rows().share_agreed), escape(view.parts.reasons.get("good", ""))
+    if int(good.count) == 1 and good.count.is_exact:
+        return paragraph(f"Among {among}, one tree alone is {within}. This is proved. {limit}")
     sentences = [
-        f"There are {escape(str(good.count))} trees {within}. This is proved, not sampled.",
-        agreed,
-        used,
+        f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.",
+        f"All of them decide alike for {agreed} of the {noun}, by weight; about each of the others, some disagree.",
+        f"All of them use {', '.join(needed)}." if needed else "No column is used by all of them.",
         f"None uses {', '.join(unused)}." if unused else "",
-        escape(view.parts.reasons.get("good", "")),
+        limit,
     ]
     return "".join(paragraph(text) for text in sentences if text) + '<div id="others" class="others"></div>'
 
@@ -233,15 +240,11 @@ def show_others(view: View) -> str:
 
 def show_proof(view: View) -> str:
     model, certificate, verdict = view.given.model, view.certificate, view.parts.verdict
-    count = describe_count(certificate, view.tree)
     statement = escape(certificate.statement)
     seconds = format_number(model.fit_seconds_, 3)
     lines = [
         paragraph(f"This tree is <strong>{statement}</strong>.", "lead"),
-        paragraph(
-            f"With the {certificate['sizes']['distinct_tests']:,} distinct questions that these data allow, {count} "
-            f"trees can be written down. The search took {seconds} s."
-        ),
+        paragraph(describe_size(view) + f"The search took {seconds} s."),
     ]
     if verdict is None:
         lines.append(
@@ -256,20 +259,14 @@ def show_proof(view: View) -> str:
             )
         )
     else:
-        lines.append(
-            '<div class="alarm" role="alert"><p><strong>The certificate does not hold for these data:</strong></p><ul>'
-            + "".join(f"<li>{escape(failure)}</li>" for failure in verdict.failures)
-            + "</ul></div>"
-        )
+        lines.append(show_alarm("The certificate does not hold for these data:", verdict.failures))
     lines.append(certificate.to_html(view.tree.labels))
     digest = certificate.get("digests", {}).get("table")
     if digest is not None:
         lines.append(paragraph(f"The data are known by their SHA-256: <code>{escape(digest)}</code>."))
-    example = (
-        "certree verify model.json data.csv --rewards ..."
-        if view.is_policy
-        else "certree verify model.json data.csv --label ..."
-    )
+    weight = "" if view.given.sample_weight is None else " --weight ..."
+    spends = " --spends ..." if view.given.budget else ""
+    example = f"certree verify model.json data.csv {'--rewards' if view.is_policy else '--label'} ...{weight}{spends}"
     lines.append(
         paragraph(f"Anyone who has the model and the data can check this: <code>{escape(example)} --prove</code>")
     )
@@ -277,6 +274,18 @@ def show_proof(view: View) -> str:
         "<h3>What is not proved</h3><ul>" + "".join(f"<li>{text}</li>" for text in _limits_of_proof(view)) + "</ul>"
     )
     return "".join(lines)
+
+
+def describe_size(view: View) -> str:
+    """How many trees there are, where depth alone limits what can be written down."""
+    certificate = view.certificate
+    depth = certificate["constraints"]["max_depth"]
+    if depth is None or view.given.is_edited:
+        return ""
+    return (
+        f"With the {certificate['sizes']['distinct_tests']:,} distinct questions that these data allow, "
+        f"{describe_count(certificate, view.tree)} trees of depth at most {depth} can be written down. "
+    )
 
 
 def _limits_of_proof(view: View) -> list[str]:
@@ -383,7 +392,8 @@ def show_budget(view: View) -> str:
 def show_data(view: View) -> str:
     sizes, weights = view.certificate["sizes"], view.given.weights
     positive = weights[weights > 0]
-    effective = float(positive.sum()) ** 2 / float((positive**2).sum())
+    relative = positive / positive.max()
+    effective = float(relative.sum()) ** 2 / float((relative**2).sum())
     left_out = sizes["rows"] - sizes["rows_weighted"]
     rows = [
         ["Rows used", f"{sizes['rows_weighted']:,}"],
@@ -394,8 +404,8 @@ def show_data(view: View) -> str:
     ]
     parts = [show_table(("", "Number"), rows, "Rows and weights")]
     if positive.min() < positive.max():
-        counts, edges = np.histogram(positive, bins=min(MOST_BINS, max(4, math.isqrt(len(positive)))))
-        parts.append(draw_histogram("Histogram of the weights", "weight", edges.tolist(), counts.tolist()))
+        counts, edges = np.histogram(relative, bins=min(MOST_BINS, max(4, math.isqrt(len(positive)))))
+        parts.append(draw_histogram("Histogram of the weights", "weight / largest", edges.tolist(), counts.tolist()))
     else:
         parts.append(paragraph("All rows weigh the same."))
     scores = view.parts.scores
@@ -421,6 +431,7 @@ def show_data(view: View) -> str:
     parts.append(paragraph(f"Columns that it does not use: {', '.join(listed[1]) or 'none'}."))
     readings = getattr(view.given.model, "columns_", ())
     if readings:
+        readings = [replace(reading, name=view.shown[reading.name]) for reading in readings]
         lines = escape("\n".join(describe_readings(readings)))
         parts.append(f"<details><summary>What each column was read as</summary><pre>{lines}</pre></details>")
     return "".join(parts)

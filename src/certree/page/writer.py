@@ -15,9 +15,10 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from certree.page.gather import Gatherer, Given, read_given
+from certree.page.gather import Gatherer
+from certree.page.given import Given, check_names, read_given
 from certree.page.naming import rename_actions
-from certree.page.plain import Leaf, Words, column_data, find_binary, label_data, tree_data
+from certree.page.plain import Leaf, Words, column_data, find_binary, isolate, label_data, tree_data
 from certree.page.sections import (
     View,
     estimate_text,
@@ -134,23 +135,21 @@ def report(
     path = Path(path)
     check_writable(path)
     given = read_given(
-        model, X, y, sample_weight, log=log, spends=spends, control=control, group=group, folds=folds,
-        tolerance=tolerance, random_state=random_state,
+        model, X, y, sample_weight, log=log, evaluation=evaluation, spends=spends, control=control, group=group,
+        folds=folds, tolerance=tolerance, random_state=random_state,
     )  # fmt: skip
-    tree = _rename(given, names, labels)
-    parts = Gatherer(given, float(time_limit)).run(evaluation)
+    tree = given.model.tree_.renamed(names, labels)
+    check_names(tree)
+    own_units = _name_units(given, tree, units or {})
+    parts = Gatherer(given, float(time_limit)).run()
     if isinstance(parts.evaluation, Evaluation):
         parts.evaluation = rename_actions(
             parts.evaluation, dict(zip(given.model.tree_.labels, tree.labels, strict=True))
         )
-    words = Words(_name_units(given, tree, units or {}), find_binary(tree, given.table))
-    view = View(given, parts, tree, words, noun)
-    replace_file(path, make_page(view, title, notes, licence, names, labels).encode("utf-8"))
+    words = Words(own_units, find_binary(tree, given.table) - set(own_units))
+    view = View(given, parts, tree, words, noun, partial(Tree.renamed, columns=names, labels=labels))
+    replace_file(path, make_page(view, title, notes, licence).encode("utf-8"))
     return path
-
-
-def _rename(given: Given, names: Mapping[str, str] | None, labels: Mapping[Any, Any] | None) -> Tree:
-    return given.model.tree_.renamed(names, labels)
 
 
 def _name_units(given: Given, tree: Tree, units: Mapping[str, str]) -> dict[str, str]:
@@ -170,8 +169,6 @@ def make_page(
     title: str | None,
     notes: str | None,
     licence: str | None,
-    names: Mapping[str, str] | None = None,
-    labels: Mapping[Any, Any] | None = None,
 ) -> str:
     """The whole document."""
     heading = title or ("Who gets which action" if view.is_policy else "A decision tree and its proof")
@@ -193,7 +190,7 @@ def make_page(
         f'<section id="{name}" aria-labelledby="{name}-head"><h2 id="{name}-head">{head}</h2>{content}</section>'
         for name, (head, content) in sections.items()
     )
-    data = json.dumps(make_data(view, names, labels), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    data = json.dumps(make_data(view), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -227,7 +224,7 @@ def render_notes(notes: str) -> str:
     return str(reader.renderer.render(tokens, reader.options, {}))
 
 
-def make_data(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, Any] | None) -> dict[str, Any]:
+def make_data(view: View) -> dict[str, Any]:
     """What the script draws and answers with: trees and aggregates, no rows."""
     tree = view.tree
     return {
@@ -235,11 +232,11 @@ def make_data(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, 
         "columns": column_data(tree, view.given.table, view.words),
         "tree": tree_data(tree, view.words, partial(describe_own_leaf, view)),
         "front": [
-            {"text": text, "tree": tree_data(own.renamed(names, labels), view.words, partial(describe_leaf, view))}
+            {"text": text, "tree": tree_data(view.rename(own), view.words, partial(describe_leaf, view))}
             for text, own in list_points(view)
         ],
         "chosen": find_chosen(view),
-        "others": list_others(view, names, labels),
+        "others": list_others(view),
         "verb": "the action" if view.is_policy else "the answer",
     }  # fmt: skip
 
@@ -247,7 +244,7 @@ def make_data(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, 
 def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
     """How many there are and what comes of the decision, of any tree of the page."""
     rows, noun = int(tree.rows[node]), view.noun if tree.rows[node] != 1 or view.noun != "rows" else "row"
-    lines = [f"{rows:,} {noun} ({share_text(rows / tree.rows[0])})"]
+    lines = [f"{rows:,} {isolate(noun)} ({share_text(rows / tree.rows[0])})"]
     share = share_of_label(tree, node)
     if share is not None:
         lines.append(f"right for {share_text(share)} of {'them' if has_unit_weights(tree) else 'their weight'}")
@@ -309,14 +306,15 @@ def describe_corner(point: BudgetPoint) -> str:
 def describe_point(view: View, front: RegularizationPath, place: int) -> str:
     """A tree of the front in words."""
     point = front[place]
+    measure = "wrong" if has_unit_weights(view.tree) else "wrong by weight"
     worth = (
         f"mean reward {number(front.value(point))}"
         if isinstance(front, PolicyPath)
-        else f"{share_text(point.loss)} wrong"
+        else f"{share_text(point.loss)} {measure}"
     )
     held = ""
     if view.parts.held_out is not None:
-        held = f", held out {share_text(float(view.parts.held_out[0][place]))} wrong"
+        held = f", held out {share_text(float(view.parts.held_out[0][place]))} {measure}"
     low, high = point.regularization_low, point.regularization_high
     prices = f"above {low:.3g}" if math.isinf(high) else f"from {low:.3g} to {high:.3g}"
     leaves = _count_leaves(point.leaves)
@@ -344,7 +342,7 @@ def find_chosen(view: View) -> int:
     return 0
 
 
-def list_others(view: View, names: Mapping[str, str] | None, labels: Mapping[Any, Any] | None) -> list[dict[str, Any]]:
+def list_others(view: View) -> list[dict[str, Any]]:
     """A handful of good trees that differ."""
     good = view.parts.good
     if good is None:
@@ -357,8 +355,15 @@ def list_others(view: View, names: Mapping[str, str] | None, labels: Mapping[Any
             found.append((f"place {place + 1} of {good.count}", tree))
     return [
         {
-            "text": f"{words[:1].upper()}{words[1:]}: objective {number(tree.objective)}",
-            "tree": tree_data(tree.tree.renamed(names, labels), view.words, partial(describe_leaf, view)),
+            "text": f"{name_choice(view, words)}: objective {number(tree.objective)}",
+            "tree": tree_data(view.rename(tree.tree), view.words, partial(describe_leaf, view)),
         }
         for words, tree in found
     ]
+
+
+def name_choice(view: View, words: str) -> str:
+    """What makes a good tree different, with the names of the page: "root age", "without age", "4 leaves"."""
+    kind, _, name = words.partition(" ")
+    shown = view.shown.get(name, name) if kind in ("root", "without") else name
+    return f"{kind[:1].upper()}{kind[1:]} {shown}".strip()
