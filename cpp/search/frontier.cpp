@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "shallow/cost_model.hpp"
+
 namespace certree {
 
 using bounds::Sides;
@@ -206,6 +208,18 @@ bool Frontier::is_ruled_out(Look& look) {
     return sides.left + sides.right >= look.cap;
 }
 
+// Near the end it would be a pity: where few intervals are left, looks at them are fewer than those it takes to begin
+// anew in another way.
+bool Frontier::renew_patience() {
+    const double to_come = forecast::looks_to_come(queue_.size());
+    if (n_renewals_ == forecast::most_renewals || to_come > forecast::worthwhile_looks(goal_.patience)) {
+        return false;
+    }
+    ++n_renewals_;
+    looks_left_ = to_come;
+    return true;
+}
+
 std::optional<Frontier::Look> Frontier::next() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -224,7 +238,7 @@ std::optional<Frontier::Look> Frontier::next() {
             changed_.wait(lock);
             continue;
         }
-        if (looks_left_ < 1.0) {
+        if (looks_left_ < 1.0 && !renew_patience()) {
             has_given_up_ = true;
             return std::nullopt;
         }

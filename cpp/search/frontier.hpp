@@ -97,6 +97,7 @@ private:
     bounds::Sides sides_at(const Interval& interval, std::int32_t test) const;
     bool narrow(Interval& interval, Amount cap) const;
     bool is_ruled_out(Look& look);
+    bool renew_patience();
     void split_interval(const Look& look);
     std::vector<std::uint64_t> bits_of(const RowSet& rows) const;
     Amount similar_lower(const std::vector<std::uint64_t>& bits, Amount lower) const;
@@ -120,6 +121,7 @@ private:
         mass_;  // by local axis: D of the rows up to (ordered) or at (categorical) each test
     Amount relaxed_ = unreachable;
     double looks_left_;
+    int n_renewals_ = 0;
     bool was_stopped_ = false;
     bool has_given_up_ = false;
     std::int64_t n_similar_ = 0;

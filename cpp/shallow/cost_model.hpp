@@ -166,6 +166,16 @@ inline double interval_looks(const Local& local) {
     return looks;
 }
 
+// Looks at the intervals that are left when patience ends, about; so many are worth it, so often. Chosen by one table
+// (1,599 rows with 11 axes at depth three, λ .001): given up after 385 looks, 0.79 s; done after 393, 0.29 s.
+inline double looks_to_come(std::size_t n_intervals) {
+    return 2.0 * static_cast<double>(n_intervals);
+}
+inline double worthwhile_looks(double patience) {
+    return patience / 4.0;
+}
+inline constexpr int most_renewals = 2;
+
 // --- Depth two of any labels ---
 
 // How many groups an axis with many codes is cut into. More make tighter bounds and larger tables; all tables together,
