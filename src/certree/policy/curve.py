@@ -18,14 +18,14 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from certree.display import align, show_rows
-from certree.features import make_features
 from certree.limits import Limits
 from certree.plot import plot_budget_curve
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spends, rename_costs
-from certree.policy.log import open_log, read_arms, read_rewards
-from certree.problem import TOLERANCE, Problem, check_weights
+from certree.policy.log import open_log
+from certree.policy.pose import pose_rewards
+from certree.problem import TOLERANCE
 from certree.reading import read_text_columns, warn_about
-from certree.solver import bin_numeric, warn_interrupted
+from certree.solver import warn_interrupted
 from certree.table import read_table
 from certree.tree import Tree
 
@@ -214,21 +214,19 @@ def budget_curve(
     X, treatment = open_log(X, treatment)
     table = read_table(X)
     warn_about(read_text_columns(table))
-    amounts, actions = read_rewards(rewards, table.n_rows)
-    weights = check_weights(sample_weight, table.n_rows)
-    problem = Problem.from_rewards(
-        make_features(table, thresholds=thresholds, weights=weights, binner=bin_numeric),
-        amounts,
-        weights,
-        labels=actions,
+    problem, amounts, weights = pose_rewards(
+        table,
+        rewards,
+        sample_weight,
+        treatment,
         regularization=regularization,
         max_depth=max_depth,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
-        arms=read_arms(treatment, actions, weights, min_samples_arm, rewards),
         min_samples_arm=min_samples_arm,
+        thresholds=thresholds,
     )
-    amount = read_spends(spends, control, table.n_rows, actions, getattr(rewards, "control", None))
+    amount = read_spends(spends, control, table.n_rows, problem.labels, getattr(rewards, "control", None))
     spending = Spending.make(problem, amount, weights)
     total = math.fsum(weights.tolist())
     ceiling, size = (

@@ -8,13 +8,11 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-from certree.features import make_features
 from certree.limits import Limits
 from certree.path import PathPoint, RegularizationPath, trace_path
-from certree.policy.log import open_log, read_arms, read_rewards
-from certree.problem import Problem, check_weights
+from certree.policy.log import open_log
+from certree.policy.pose import pose_rewards
 from certree.reading import read_text_columns, warn_about
-from certree.solver import bin_numeric
 from certree.table import read_table
 
 
@@ -92,18 +90,16 @@ def regularization_path(
     X, treatment = open_log(X, treatment)
     table = read_table(X)
     warn_about(read_text_columns(table))
-    amounts, actions = read_rewards(rewards, table.n_rows)
-    weights = check_weights(sample_weight, table.n_rows)
-    problem = Problem.from_rewards(
-        make_features(table, thresholds=thresholds, weights=weights, binner=bin_numeric),
-        amounts,
-        weights,
-        labels=actions,
+    problem, amounts, weights = pose_rewards(
+        table,
+        rewards,
+        sample_weight,
+        treatment,
         max_depth=max_depth,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
-        arms=read_arms(treatment, actions, weights, min_samples_arm, rewards),
         min_samples_arm=min_samples_arm,
+        thresholds=thresholds,
     )
     path = trace_path(problem, Limits(time_limit, memory_limit, effective_n_jobs(n_jobs)), verbose=verbose)
     ceiling = math.fsum((amounts.max(axis=1) * weights).tolist()) / math.fsum(weights.tolist())

@@ -22,13 +22,13 @@ from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from certree.estimators import EDIT_CONSTRAINTS, TreeEstimator
-from certree.features import make_features
 from certree.limits import Limits
 from certree.policy.budget import Spending, read_spends, rename_costs, solve_within
-from certree.policy.log import open_log, read_arms, read_rewards
+from certree.policy.log import open_log, read_rewards
+from certree.policy.pose import pose_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
-from certree.solver import bin_numeric, search, warn_interrupted
+from certree.solver import search, warn_interrupted
 from certree.table import Table
 from certree.tree import Tree, Value
 
@@ -314,27 +314,22 @@ class PolicyTree(TreeEstimator):
         """The problem, the table, the rewards and the weights."""
         X, treatment = open_log(X, treatment)
         table = self._read(X, reset=True)
-        amounts, actions = read_rewards(rewards, table.n_rows)
-        weights = check_weights(sample_weight, table.n_rows)
-        arms = read_arms(treatment, actions, weights, self.min_samples_arm, rewards)
-        features = make_features(
-            table, thresholds=self.thresholds, weights=weights, binner=bin_numeric, forbidden=self.forbidden
-        )
-        self.columns_ = features.readings
-        warn_about(self.columns_)
-        problem = Problem.from_rewards(
-            features,
-            amounts,
-            weights,
-            labels=actions,
+        problem, amounts, weights = pose_rewards(
+            table,
+            rewards,
+            sample_weight,
+            treatment,
             regularization=self.regularization,
             max_depth=self.max_depth,
             max_leaves=self.max_leaves,
             min_samples_leaf=self.min_samples_leaf,
-            arms=arms,
             min_samples_arm=self.min_samples_arm,
+            thresholds=self.thresholds,
             start=self.start,
+            forbidden=self.forbidden,
         )
+        self.columns_ = problem.features.readings
+        warn_about(self.columns_)
         return problem, table, amounts, weights
 
     @property
