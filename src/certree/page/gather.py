@@ -96,16 +96,16 @@ class Gatherer:
         if given.is_policy and (self.rewards is None or verdict is None):
             return self.parts.reasons["check"]
         if part == "curve":
-            if given.budget and given.is_edited:
+            if given.has_budget and given.is_edited:
                 return "The budget curve is not traced for a policy with forbidden tests."
-            if given.budget and given.spends is None and given.model.spends_ is None:
+            if given.has_budget and given.spends is None and given.model.spends_ is None:
                 return "What each action spends depends on the row: pass spends."
             return ""
         if not (given.is_exact and given.has_all_tests):
             return "This is found only where thresholds are not guessed, and weights and bounds are exact."
         if part == "front" and given.is_edited:
             return "The front is not traced for a tree with a given start or forbidden tests."
-        if part == "good" and given.budget:
+        if part == "good" and given.has_budget:
             return "The set of all good policies cannot be restricted to a budget yet."
         return ""
 
@@ -125,7 +125,7 @@ class Gatherer:
             )
         if given.fit_weight is not None:
             return "The worth on rows that it has not seen is not known for a policy of weighted rows."
-        if given.budget and given.spends is None and given.model.spends_ is None:
+        if given.has_budget and given.spends is None and given.model.spends_ is None:
             return "What each action spends depends on the row: pass spends."
         return ""
 
@@ -208,7 +208,7 @@ class Gatherer:
     def _trace(self) -> None:
         """The front, with the held-out loss of each of its trees where there is time for the folds."""
         given, model = self.given, self.given.model
-        if given.budget:
+        if given.has_budget:
             return  # the curve has the trees of every budget
         once = SEARCHES * model.fit_seconds_
         if not self._afford("front", "The front", once):
@@ -264,7 +264,7 @@ class Gatherer:
 
     def _walk_budgets(self) -> None:
         given, model = self.given, self.given.model
-        if not given.budget or not self._afford("curve", "The budget curve", SEARCHES * model.fit_seconds_):
+        if not given.has_budget or not self._afford("curve", "The budget curve", SEARCHES * model.fit_seconds_):
             return
         self.parts.curve = budget_curve(
             given.X, self.rewards, given.sample_weight, self._treatment(), self._spends(),
@@ -274,7 +274,7 @@ class Gatherer:
 
     def _spends(self) -> Any:
         """What actions spend: as given, or as the certificate has it."""
-        if not self.given.budget:
+        if not self.given.has_budget:
             return None
         return self.given.model.spends_ if self.given.spends is None else self.given.spends
 

@@ -58,7 +58,7 @@ class Given:
         return None if (self.weights == self.weights[0]).all() else self.weights
 
     @property
-    def budget(self) -> bool:
+    def has_budget(self) -> bool:
         """Whether the model has a budget."""
         return "budget" in self.model.certificate_
 

@@ -265,7 +265,7 @@ def show_proof(view: View) -> str:
     if digest is not None:
         lines.append(paragraph(f"The data are known by their SHA-256: <code>{escape(digest)}</code>."))
     weight = "" if view.given.sample_weight is None else " --weight ..."
-    spends = " --spends ..." if view.given.budget else ""
+    spends = " --spends ..." if view.given.has_budget else ""
     example = f"certree verify model.json data.csv {'--rewards' if view.is_policy else '--label'} ...{weight}{spends}"
     lines.append(
         paragraph(f"Anyone who has the model and the data can check this: <code>{escape(example)} --prove</code>")

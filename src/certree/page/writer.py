@@ -13,8 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from markdown_it import MarkdownIt
-
 from certree.page.gather import Gatherer
 from certree.page.given import Given, check_names, read_given
 from certree.page.naming import rename_actions
@@ -216,6 +214,8 @@ def show_use(notes: str | None, licence: str | None) -> str:
 
 def render_notes(notes: str) -> str:
     """Markdown as HTML, without raw HTML and pictures: nothing that runs, and nothing that has to be fetched."""
+    from markdown_it import MarkdownIt  # a tenth of a second, which pages without notes do not wait for
+
     reader = MarkdownIt("commonmark", {"html": False}).disable("image")
     tokens = reader.parse(notes)
     for token in tokens:
