@@ -48,6 +48,25 @@ def add_drop_missing(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_log(parser: Any) -> None:
+    """What a log of decisions has besides the treatment, and how it is dealt into folds."""
+    parser.add_argument("--outcome", metavar="COLUMN", help="the column with what came of it; needs --treatment")
+    parser.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
+    parser.add_argument(
+        "--propensity", nargs="+", type=read_amount, metavar="ACTION=CHANCE",
+        help="the known chances of an experiment (default: estimated)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
+        help="what each action costs, in units of the outcome; taken off the rewards",
+    )  # fmt: skip
+    parser.add_argument(
+        "--group", metavar="COLUMN", help="rates and values by the groups in this column, which is not decided by"
+    )
+    parser.add_argument("--folds", type=int, default=5, metavar="N", help="parts for cross-fitting (default 5)")
+    parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
+
+
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a file is to be read."""
     parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
@@ -155,6 +174,13 @@ def read_amount(text: str) -> tuple[str, float]:
         return action, float(amount if sign and action else "?")
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not an action and a number, such as letter=0.5") from None
+
+
+def read_name(text: str) -> tuple[str, str]:
+    name, sign, shown = text.partition("=")
+    if not (name and sign and shown):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a name and what to show for it, such as age=Age")
+    return name, shown
 
 
 def read_jobs(text: str) -> int:

@@ -34,10 +34,10 @@ from certree.cli.options import (
     add_drop_missing,
     add_edits,
     add_example,
+    add_log,
     add_problem,
     add_reading,
     add_rewards,
-    read_amount,
     read_source,
 )
 from certree.cli.outputs import add_force, make_csv, save, warnings_on_standard_error
@@ -77,22 +77,8 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write policy and certificate to this JSON file")
     add_force(parser)
     log = parser.add_argument_group("a log of decisions")
-    log.add_argument("--outcome", metavar="COLUMN", help="the column with what came of it; needs --treatment")
-    log.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
-    log.add_argument(
-        "--propensity", nargs="+", type=read_amount, metavar="ACTION=CHANCE",
-        help="the known chances of an experiment (default: estimated)",
-    )  # fmt: skip
-    log.add_argument(
-        "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
-        help="what each action costs, in units of the outcome; taken off the rewards",
-    )  # fmt: skip
-    log.add_argument(
-        "--group", metavar="COLUMN", help="rates and values by the groups in this column, which is not decided by"
-    )
-    log.add_argument("--folds", type=int, default=5, metavar="N", help="parts for cross-fitting (default 5)")
+    add_log(log)
     log.add_argument("--repeats", type=int, default=1, metavar="N", help="deals into folds (default 1)")
-    log.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
     log.add_argument(
         "--leaves", action="store_true", help="also print the leaves of the policies that were learned without a fold"
     )

@@ -8,22 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from certree.cli.columns import print_columns
 from certree.cli.exits import DONE
-from certree.cli.inputs import (
-    drop_missing,
-    find_action,
-    find_column,
-    load_certified,
-    name_amounts,
-    pick_columns,
-    read_amounts,
-    read_data,
-    read_labels,
-    read_weights,
-    text_columns,
-)
-from certree.cli.options import add_example, add_model, add_table, read_amount
+from certree.cli.inputs import find_action, find_column, name_amounts, read_amounts, read_labels, read_weights
+from certree.cli.models import open_model, read_target
+from certree.cli.options import add_example, add_log, add_model, add_table, read_name
 from certree.cli.outputs import add_force, warnings_on_standard_error
 from certree.cli.verify import read_policy_facts
 from certree.page import report
@@ -46,18 +34,8 @@ def add_parser(commands: Any) -> None:
         "--out", type=Path, default=Path("report.html"), metavar="PAGE", help="where to write it (default report.html)"
     )
     add_force(parser)
-    parser.add_argument("--outcome", metavar="COLUMN", help="of a log of decisions: what came of it; needs --treatment")
-    parser.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
-    parser.add_argument(
-        "--propensity", nargs="+", type=read_amount, metavar="ACTION=CHANCE",
-        help="the known chances of an experiment (default: estimated)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
-        help="what each action costs, in units of the outcome; taken off the rewards",
-    )  # fmt: skip
+    add_log(parser)
     parser.add_argument("--control", metavar="ACTION", help="the action that stands for treating nobody")
-    parser.add_argument("--group", metavar="COLUMN", help="of a log: rates and worth by the groups in this column")
     parser.add_argument("--title", help="the heading of the page")
     parser.add_argument("--notes", type=Path, metavar="MARKDOWN", help="a file about intended use and limits")
     parser.add_argument("--licence", metavar="TEXT", help="of the data")
@@ -66,16 +44,14 @@ def add_parser(commands: Any) -> None:
         "--name",
         nargs="+",
         default=[],
-        type=read_pair,
+        type=read_name,
         metavar="COLUMN=NAME",
         help="what a column is called on the page",
     )
     parser.add_argument(
-        "--unit", nargs="+", default=[], type=read_pair, metavar="COLUMN=UNIT", help="the unit of a numeric column"
+        "--unit", nargs="+", default=[], type=read_name, metavar="COLUMN=UNIT", help="the unit of a numeric column"
     )
     parser.add_argument("--tolerance", type=float, help="how much worse than the best a good tree may be")
-    parser.add_argument("--folds", type=int, default=5, metavar="N", help="of held-out figures (default 5)")
-    parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
     parser.add_argument(
         "--time-limit", type=float, default=SECONDS, metavar="SECONDS",
         help=f"of what the page has to compute (default {SECONDS:g})",
@@ -87,16 +63,8 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    model = load_certified(options.model)
-    tree = model.tree_
-    has_text_labels = all(isinstance(label, str) for label in tree.labels)
-    named = {options.label, options.treatment} - {None} if has_text_labels else set()
-    table = read_data(options, {*text_columns(tree), *named})
-    targets = (options.label, options.weight, options.treatment, options.outcome, *(options.rewards or []))
-    table = drop_missing(table, options, *targets)
-    X = pick_columns(table, tree, options.data)
-    print_columns(options, tree.read(X), [column.kind == "categorical" for column in tree.columns])
-    facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_classifier(table, options)
+    model, table, X = open_model(options)
+    facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_target(options, table)
     with warnings_on_standard_error():
         path = report(
             model,
@@ -116,12 +84,6 @@ def run(options: argparse.Namespace) -> int:
         )
     print(f"written to {path}: {path.stat().st_size / 1000:,.0f} kB, open it in a browser")
     return DONE
-
-
-def read_classifier(table: Table, options: argparse.Namespace) -> dict[str, Any]:
-    if options.label is None:
-        raise ValueError(f"{options.model} predicts labels: name their column with --label")
-    return {"y": read_labels(table, options), "sample_weight": read_weights(table, options)}
 
 
 def read_policy(table: Table, X: Table, model: PolicyTree, options: argparse.Namespace) -> dict[str, Any]:
@@ -149,10 +111,3 @@ def read_policy(table: Table, X: Table, model: PolicyTree, options: argparse.Nam
         maximize=not options.minimize,
     )
     return facts
-
-
-def read_pair(text: str) -> tuple[str, str]:
-    column, sign, words = text.partition("=")
-    if not (column and sign):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a column and its words, such as age=Age")
-    return column, words

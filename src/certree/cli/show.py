@@ -9,7 +9,7 @@ from typing import Any
 
 from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import load_certified
-from certree.cli.options import add_example, add_model
+from certree.cli.options import add_example, add_model, read_name
 from certree.cli.outputs import add_force, save
 from certree.export import export_text
 from certree.plot import plot_tree
@@ -62,10 +62,3 @@ def choose_names(tree: Tree, options: argparse.Namespace) -> dict[str, Any]:
         if name in labels:
             chosen["class_names"][labels[name]] = text
     return chosen
-
-
-def read_name(text: str) -> tuple[str, str]:
-    name, sign, shown = text.partition("=")
-    if not (name and sign and shown):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a name and what to show for it, such as age=Age")
-    return name, shown

@@ -12,20 +12,9 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from certree import certify
-from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import (
-    drop_missing,
-    find_action,
-    load_certified,
-    name_amounts,
-    pick_columns,
-    read_amounts,
-    read_data,
-    read_labels,
-    read_weights,
-    text_columns,
-)
+from certree.cli.inputs import find_action, name_amounts, read_amounts, read_labels, read_weights
+from certree.cli.models import open_model, read_target
 from certree.cli.options import add_example, add_model, add_table
 from certree.cli.outputs import warnings_on_standard_error
 from certree.policy import PolicyTree
@@ -61,22 +50,10 @@ def add_parser(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    model = load_certified(options.model)
+    model, table, X = open_model(options)
     tree, certificate = model.tree_, model.certificate_
-    has_text_labels = all(isinstance(label, str) for label in tree.labels)
-    named = {options.label, options.treatment} - {None} if has_text_labels else set()
-    table = read_data(options, {*text_columns(tree), *named})
-    targets = (options.label, options.weight, options.treatment, *(options.rewards or []))
-    table = drop_missing(table, options, *targets)
-    X = pick_columns(table, tree, options.data)
-    print_columns(options, tree.read(X), [column.kind == "categorical" for column in tree.columns])
-    facts: dict[str, Any] = {"sample_weight": read_weights(table, options)}
-    if isinstance(model, PolicyTree):
-        facts |= read_policy_facts(table, tree, options)
-    elif options.label is None:
-        raise ValueError(f"{options.model} predicts labels: name their column with --label")
-    else:
-        facts["y"] = read_labels(table, options)
+    is_policy = isinstance(model, PolicyTree)
+    facts = read_policy_facts(table, tree, options) if is_policy else read_target(options, table)
     verdict = certify.check(certificate, tree, X, **facts)
     print(f"recomputed from {options.data}, without the engine:")
     for line in describe_amounts(certificate, tree, verdict):
@@ -175,6 +152,7 @@ def read_policy_facts(table: Table, tree: Tree, options: argparse.Namespace) -> 
         arms = np.array([tree.labels.index(find_action("--treatment", arm, tree.labels)) for arm in own])
     rewards = [read_amounts(table, name, options.data) for name in names]
     return {
+        "sample_weight": read_weights(table, options),
         "rewards": np.column_stack(rewards),
         "arms": arms,
         "spends": name_amounts("--spends", options.spends, tree.labels),
