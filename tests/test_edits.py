@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from all_trees import AllTrees, Listed, TooManyError, nodes_of
+from all_trees import AllTrees, Listed, TooManyError
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 from random_problems import CONSTRAINTS, Table, tables
 from sklearn.base import clone
-from test_tree_set import TOLERANCES, check_members, is_sensible
+from test_tree_set import TOLERANCES, check_members, check_row_facts, is_sensible
 
 import certree
 from certree import Limits, PolicyTree, Problem, SparseTreeClassifier, certify, load, solve
@@ -238,15 +238,7 @@ def test_edited_sets_equal_enumeration(table: Table, seed: int, tolerance: float
     found = find_tree_set(problem, tolerance, Limits(), idle=idle)
     check_members(problem, found, oracle, expected)
     assert found.optimum == pytest.approx(oracle.amounts.to_objective(expected[0].value), rel=1e-9, abs=1e-12)
-    facts = found.rows()
-    objective = np.full((problem.n_rows, len(problem.labels)), np.inf)
-    for other in reversed(expected):
-        for node in nodes_of(other.tree):
-            if len(node) == 2:
-                rows = [i for i in range(problem.n_rows) if node[0] >> i & 1]
-                objective[rows, node[1]] = oracle.amounts.to_objective(other.value)
-    np.testing.assert_array_equal(facts.is_possible, np.isfinite(objective))
-    np.testing.assert_allclose(facts.objective[facts.is_possible], objective[facts.is_possible], rtol=1e-9, atol=1e-12)
+    check_row_facts(problem, found, oracle, expected)
     assert sum(fact.count for fact in found.roots()) in (found.count, found.count - 1)
 
 

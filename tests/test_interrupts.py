@@ -18,13 +18,14 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import certree.cli.program
-from certree import PolicyTree, certify, cli, load, policy, regularization_path, study
+from certree import PolicyTree, certify, load, policy, regularization_path, study
 from certree import path as path_room
 from certree.datasets import make_policy, make_weighted
 from certree.policy import budget
 from certree.policy import tree as policy_room
 from certree.solver import SearchInterrupted, search
 from certree.study import case as study_room
+from tests.commands import run, write
 
 TABLE = make_weighted(200, 4, noise=0.2, random_state=0)
 LOG = make_policy(200, 3, n_actions=3, n_values=8, random_state=1)
@@ -139,16 +140,6 @@ def test_an_evaluation_rests_on_the_repeats_that_were_finished(monkeypatch: pyte
 
 
 # The command line -----------------------------------------------------------------------------------------------------
-
-
-def run(*arguments: object) -> int:
-    return cli.main([str(argument) for argument in arguments])
-
-
-def write(path: Path, header: list[str], *columns: Any) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *zip(*(np.asarray(column).tolist() for column in columns), strict=True)])
-    return path
 
 
 @pytest.fixture

@@ -62,6 +62,18 @@ def check_members(problem: Problem, found: TreeSet, oracle: AllTrees, expected: 
         )
 
 
+def check_row_facts(problem: Problem, found: TreeSet, oracle: AllTrees, expected: list[Listed]) -> None:
+    facts = found.rows()
+    objective = np.full((problem.n_rows, len(problem.labels)), np.inf)
+    for other in reversed(expected):
+        for node in nodes_of(other.tree):
+            if len(node) == 2:
+                rows = [i for i in range(problem.n_rows) if node[0] >> i & 1]
+                objective[rows, node[1]] = oracle.amounts.to_objective(other.value)
+    np.testing.assert_array_equal(facts.is_possible, np.isfinite(objective))
+    np.testing.assert_allclose(facts.objective[facts.is_possible], objective[facts.is_possible], rtol=1e-9, atol=1e-12)
+
+
 def without_labels(tree: Any) -> Any:
     return (tree[0],) if len(tree) == 2 else (tree[0], *map(without_labels, tree[1:]))
 
@@ -100,15 +112,7 @@ def test_facts_of_columns_and_rows(table: Table, tolerance: float) -> None:
         if not fact.is_needed:
             best = min(other.value for other, need in zip(expected, needs, strict=True) if not need)
             assert fact.objective_without == pytest.approx(oracle.amounts.to_objective(best), rel=1e-9, abs=1e-12)
-    facts = found.rows()
-    objective = np.full((problem.n_rows, len(problem.labels)), np.inf)
-    for other in reversed(expected):
-        for node in nodes_of(other.tree):
-            if len(node) == 2:
-                rows = [i for i in range(problem.n_rows) if node[0] >> i & 1]
-                objective[rows, node[1]] = oracle.amounts.to_objective(other.value)
-    np.testing.assert_array_equal(facts.is_possible, np.isfinite(objective))
-    np.testing.assert_allclose(facts.objective[facts.is_possible], objective[facts.is_possible], rtol=1e-9, atol=1e-12)
+    check_row_facts(problem, found, oracle, expected)
 
 
 @settings(max_examples=40)
