@@ -17,7 +17,7 @@ import pytest
 import certree
 from certree import cli
 from certree.cli.program import VERBS, free_files, make_parser
-from certree.datasets import files, make_policy, make_weighted
+from certree.datasets import blocks, make_policy, make_weighted
 
 
 def run(*arguments: object) -> int:
@@ -158,13 +158,15 @@ class TestPredict:
         writers[ending](path) if ending in writers else frame.to_csv(path, index=False)
         assert run("predict", model, path, "--id", "id", "--probabilities") == 0
         whole = capsys.readouterr().out
-        monkeypatch.setattr(files, "PART_ROWS", 100)
+        monkeypatch.setattr(blocks, "BLOCK_ROWS", 100)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
         assert run("predict", model, path, "--id", "id", "--probabilities", "--out", "parts.csv") == 0
         assert Path("parts.csv").read_text(encoding="utf-8") == whole
         assert whole.count("\n") == 1004
 
     def test_blank_lines_end_no_file(self, people: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(files, "PART_ROWS", 2)
+        monkeypatch.setattr(blocks, "BLOCK_ROWS", 2)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", 2)
         lines = people.read_text(encoding="utf-8").splitlines()
         people.write_text("\n".join([*lines[:3], *[""] * 9, *lines[3:]]), encoding="utf-8")
         assert run("predict", model, people, "--out", "p.csv") == 0
@@ -173,7 +175,8 @@ class TestPredict:
     def test_a_bad_row_leaves_no_file_behind(
         self, people: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(files, "PART_ROWS", 100)
+        monkeypatch.setattr(blocks, "BLOCK_ROWS", 100)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
         people.write_text(people.read_text(encoding="utf-8") + "1,2\n", encoding="utf-8")
         assert run("predict", model, people, "--out", "p.csv") == 2
         assert "line 302: 2 values, but 6 columns" in capsys.readouterr().err

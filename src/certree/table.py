@@ -210,7 +210,8 @@ def remark_on_rounding(names: Sequence[str], given: Iterable[Any], columns: Sequ
         # Not every whole number above 2^53 is a float. Most columns are nowhere near, and one comparison shows it.
         if np.nanmax(np.abs(values), initial=0.0) < 2.0**53:
             continue
-        rounded = [number for number in map(_whole_number, list(source)) if int(float(number)) != number]
+        own = source.to_pylist() if hasattr(source, "to_pylist") else list(source)
+        rounded = [number for number in map(_whole_number, own) if int(float(number)) != number]
         if rounded:
             remarks[name] = (
                 f"holds whole numbers beyond 2^53, such as {rounded[0]}, which are rounded to the nearest float: "

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from certree.datasets.files import MISSING_MARKS, StandardInput
+from certree.datasets.blocks import StandardInput
+from certree.datasets.files import MISSING_MARKS
 
 DATA_HELP = "CSV file with a header line (also .csv.gz), a Parquet or Arrow file, or - for standard input"
 

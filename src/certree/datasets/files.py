@@ -7,50 +7,30 @@ file that is not a rectangle of named columns is refused with the line that brea
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import sys
-import zlib
-from array import array
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
+from certree.datasets import blocks
+from certree.datasets.blocks import Block, Source, StandardInput, read_blocks
 from certree.table import Array, RowNames, Table, read_table, remark_on_rounding
 
 # What stands for a missing value. "?" and "None" are left alone: in published tables they are often answers.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 ARROW_ENDINGS = (".parquet", ".arrow", ".feather")
-PART_ROWS = 50_000
-"""Rows of a file that are held at once where it is read in parts."""
+BLANKS = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""What `str.strip` takes off."""
 _BOOLEAN_WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
-class StandardInput:
-    """In place of a path: the CSV file that is piped in, also compressed by gzip. It can be read once."""
-
-    suffix = ""
-
-    def __str__(self) -> str:
-        return "standard input"
-
-    def open(self) -> TextIO:
-        source = sys.stdin.buffer
-        is_gzip = isinstance(source, io.BufferedReader) and source.peek(2)[:2] == b"\x1f\x8b"
-        raw: Any = gzip.GzipFile(fileobj=source) if is_gzip else source
-        return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-
-
-Source = str | Path | StandardInput
-
-
 def read_csv(
-    path: Source,
+    path: str | Source,
     *,
     separator: str = ",",
     text_columns: Collection[str] = (),
@@ -64,31 +44,23 @@ def read_csv(
     """
     path = _name_source(path)
     marks = MISSING_MARKS | {mark.strip() for mark in missing}
-    with _open_csv(path, separator) as lines:
-        names = _read_names(lines, path)
-        rows, line_numbers = _read_rows(lines, names, path)
-    if not rows:
-        raise ValueError(f"{path} has no rows")
-    row_names = RowNames("line", line_numbers)
-    entries = dict(zip(names, zip(*rows, strict=True), strict=True))
-    for name in number_columns:
-        if name in entries:
-            _check_numbers(path, name, entries[name], marks, row_names)
-    columns = tuple(_read_column(own, name in text_columns, marks) for name, own in entries.items())
-    is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
-    remarks = remark_on_rounding(names, entries.values(), columns)
-    return Table(names, columns, is_categorical, len(rows), True, row_names, dict.fromkeys(text_columns), remarks)
+    for block in read_blocks(path, separator, is_whole=True):
+        for name in number_columns:
+            if name in block.names:
+                _check_numbers(path, name, block, marks)
+        return _read_block(block, block.names, text_columns, marks)
+    raise ValueError(f"{path} has no rows")
 
 
 def read_parts(
-    path: Source,
+    path: str | Source,
     values: Collection[str],
     *,
     separator: str = ",",
     text_columns: Collection[str] = (),
     missing: Collection[str] = (),
 ) -> Iterator[Table]:
-    """A file in parts of at most PART_ROWS rows, so that one that is larger than memory can be read.
+    """A file in parts of at most BLOCK_ROWS rows, so that one that is larger than memory can be read.
 
     Columns besides `values` are text as it stands in a CSV file, not even blanks or missing values are touched.
     """
@@ -99,52 +71,32 @@ def read_parts(
             columns = [_drop_marks(column, marks) if column.dtype == object else column for column in part.columns]
             yield replace(part, columns=tuple(columns))
         return
-    with _open_csv(path, separator) as lines:
-        names = _read_names(lines, path)
-        is_empty = True
-        while True:
-            rows, line_numbers = _read_rows(lines, names, path, PART_ROWS)
-            if not rows:
-                break
-            is_empty = False
-            columns = [
-                _read_column(own, name in text_columns, marks) if name in values else np.array(own, dtype=object)
-                for name, own in zip(names, zip(*rows, strict=True), strict=True)
-            ]
-            is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
-            yield Table(
-                names, tuple(columns), is_categorical, len(rows), True, RowNames("line", line_numbers),
-                dict.fromkeys(text_columns), remark_on_rounding(names, zip(*rows, strict=True), columns),
-            )  # fmt: skip
+    is_empty = True
+    for block in read_blocks(path, separator):
+        is_empty = False
+        yield _read_block(block, values, text_columns, marks)
     if is_empty:
         raise ValueError(f"{path} has no rows")
 
 
-def _name_source(path: Source) -> Path | StandardInput:
+def _read_block(block: Block, values: Collection[str], text_columns: Collection[str], marks: Collection[str]) -> Table:
+    columns = tuple(
+        _read_column(own, name in text_columns, marks) if name in values else np.array(own, dtype=object)
+        for name, own in zip(block.names, block.entries, strict=True)
+    )
+    is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
+    remarks = remark_on_rounding(block.names, block.entries, columns)
+    names = RowNames("line", block.lines)
+    return Table(
+        block.names, columns, is_categorical, len(block.lines), True, names, dict.fromkeys(text_columns), remarks
+    )
+
+
+def _name_source(path: str | Source) -> Source:
     return path if isinstance(path, StandardInput) else Path(path)
 
 
-@contextmanager
-def _open_csv(path: Path | StandardInput, separator: str) -> Iterator[Any]:
-    """The rows of a file as csv reads them, what is wrong with its bytes as one ValueError."""
-    try:
-        with _open_text(path) as file:
-            yield csv.reader(file, delimiter=separator, strict=True)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a CSV file in UTF-8: {error}") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise ValueError(f"{path} is not a whole gzip file: {error}") from error
-
-
-def _open_text(path: Path | StandardInput) -> TextIO:
-    if isinstance(path, StandardInput):
-        return path.open()
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", newline="", encoding="utf-8-sig")
-    return path.open(newline="", encoding="utf-8-sig")
-
-
-def read_file(path: Source, *, missing: Collection[str] = (), **settings: Any) -> Table:
+def read_file(path: str | Source, *, missing: Collection[str] = (), **settings: Any) -> Table:
     """The columns of a file: Parquet or Arrow where its name ends so, else CSV, for which the settings are.
 
     A Parquet or Arrow file says itself what its columns are; `missing` marks are looked for in columns of text.
@@ -197,7 +149,7 @@ def _read_arrow_parts(path: Any) -> Iterator[Table]:
         with parquet.ParquetFile(path) as file:
             if file.metadata.num_rows == 0:
                 raise ValueError(f"{path} has no rows")
-            for batch in file.iter_batches(PART_ROWS):
+            for batch in file.iter_batches(blocks.BLOCK_ROWS):
                 yield read_table(pa.Table.from_batches([batch]))
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path} is not a {path.suffix} file: {str(error).splitlines()[0]}") from error
@@ -229,56 +181,65 @@ def to_frame(table: Table) -> Any:
     return pd.DataFrame({name: to_labels(column) for name, column in zip(table.names, table.columns, strict=True)})
 
 
-def _read_names(lines: Any, path: Any) -> tuple[str, ...]:
-    names = tuple(name.strip() for name in next(lines, []))
-    if not any(names):
-        raise ValueError(f"{path} has no header line")
-    if "" in names:
-        raise ValueError(f"{path}: column {names.index('') + 1} has no name")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ValueError(f"{path}: two columns have the name {repeated[0]!r}")
-    return names
-
-
-def _read_rows(lines: Any, names: tuple[str, ...], path: Any, most: int | None = None) -> tuple[list[list[str]], Array]:
-    """The next rows and the lines they begin on: a quoted value may hold line breaks."""
-    rows: list[list[str]] = []
-    numbers = array("q")
-    first = lines.line_num + 1
-    for row in lines:
-        if row and len(row) != len(names):
-            raise ValueError(f"{path}, line {first}: {len(row)} values, but {len(names)} columns")
-        if row or len(names) == 1:
-            rows.append(row or [""])
-            numbers.append(first)
-        first = lines.line_num + 1
-        if len(rows) == most:
-            break
-    return rows, np.array(numbers)
-
-
-def _check_numbers(path: Any, name: str, entries: tuple[str, ...], marks: Collection[str], row_names: RowNames) -> None:
-    strays = [row for row, entry in enumerate(entries) if entry.strip() not in marks and not _is_number(entry.strip())]
+def _check_numbers(path: Any, name: str, block: Block, marks: Collection[str]) -> None:
+    entries = block.entries[block.names.index(name)]
+    if _cast_numbers(entries, marks) is not None:
+        return
+    texts = entries if isinstance(entries, tuple) else entries.to_pylist()
+    strays = [row for row, entry in enumerate(texts) if entry.strip() not in marks and not _is_number(entry.strip())]
     if strays:
-        cells = ", ".join(f"{entries[row]!r} ({row_names.name(row)})" for row in strays[:3])
+        names = RowNames("line", block.lines)
+        cells = ", ".join(f"{texts[row]!r} ({names.name(row)})" for row in strays[:3])
         others = f" and {len(strays) - 3:,} more" if len(strays) > 3 else ""
         raise ValueError(f"{path}: column {name!r} is to be read as numbers, but holds {cells}{others}")
 
 
-def _read_column(entries: tuple[str, ...], is_text: bool, marks: Collection[str]) -> Array:
-    stripped = [entry.strip() for entry in entries]
-    present = {entry for entry in stripped if entry not in marks}
-    column: Array
-    if not is_text and present and present <= _BOOLEAN_WORDS.keys():
-        values = [_BOOLEAN_WORDS.get(entry) for entry in stripped]
-        column = np.array(values, dtype=object if None in values else bool)
-    elif not is_text and all(_is_number(entry) for entry in present):
-        column = np.array([np.nan if entry in marks else float(entry) for entry in stripped])
-    else:
-        column = np.array([None if entry in marks else entry for entry in stripped], dtype=object)
+def _read_column(entries: Any, is_text: bool, marks: Collection[str]) -> Array:
+    """Entries as numbers, truths or text: what holds for all different ones holds for the column."""
+    column = None if is_text else _cast_numbers(entries, marks)
+    if column is None:
+        distinct, places = _find_distinct(entries)
+        values = _convert([entry.strip() for entry in distinct], is_text, marks)
+        column = values[places]
     column.flags.writeable = False
     return column
+
+
+def _cast_numbers(entries: Any, marks: Collection[str]) -> Array | None:
+    """All entries as numbers where pyarrow sees at once that they are, else None."""
+    if isinstance(entries, tuple):
+        return None
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    stripped = pc.utf8_trim(entries, BLANKS)
+    present = pc.if_else(pc.is_in(stripped, pa.array(sorted(marks))), None, stripped)
+    try:
+        numbers = present.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    # Python and pyarrow may differ in what else is not a number.
+    odd = present.filter(pc.is_nan(numbers)).unique().to_pylist()
+    return numbers.to_numpy() if all(map(_is_number, odd)) else None
+
+
+def _find_distinct(entries: Any) -> tuple[Sequence[str], Array]:
+    """The different entries, and for each row which of them it has."""
+    if isinstance(entries, tuple):
+        places = {entry: place for place, entry in enumerate(dict.fromkeys(entries))}
+        return list(places), np.fromiter((places[entry] for entry in entries), np.intp, len(entries))
+    encoded = entries.dictionary_encode().combine_chunks()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+
+
+def _convert(entries: list[str], is_text: bool, marks: Collection[str]) -> Array:
+    present = {entry for entry in entries if entry not in marks}
+    if not is_text and present and present <= _BOOLEAN_WORDS.keys():
+        values = [_BOOLEAN_WORDS.get(entry) for entry in entries]
+        return np.array(values, dtype=object if None in values else bool)
+    if not is_text and all(map(_is_number, present)):
+        return np.array([np.nan if entry in marks else float(entry) for entry in entries])
+    return np.array([None if entry in marks else entry for entry in entries], dtype=object)
 
 
 def _is_number(entry: str) -> bool:
