@@ -18,7 +18,7 @@ from sklearn.base import clone
 from test_tree_set import TOLERANCES, check_members, check_row_facts, is_sensible
 
 import certree
-from certree import Limits, PolicyTree, Problem, SparseTreeClassifier, certify, load, solve
+from certree import Limits, PolicyTree, Problem, SparseTreeClassifier, certify, evaluate, load, policy, solve
 from certree.datasets import load_lalonde
 from certree.features import make_features
 from certree.prove import prove
@@ -375,8 +375,10 @@ def test_a_policy_begins_with_a_start(people: tuple[pd.DataFrame, Any]) -> None:
     within = PolicyTree(2, budget=0.3, forbidden=["age"]).fit(X, rewards, control="none")
     assert certify.check(within.certificate_, within.tree_, X, rewards=rewards).holds
     assert "age" not in str(within.tree_)
-    with pytest.raises(ValueError, match="start and budget cannot be combined"):
-        PolicyTree(2, budget=0.3, start="age <= 30").fit(X, rewards, control="none")
+    both = PolicyTree(2, budget=0.3, start="age <= 30").fit(X, rewards, control="none")
+    assert certify.check(both.certificate_, both.tree_, X, rewards=rewards).holds
+    assert both.spend_ <= 0.3
+    assert str(both.tree_.test(0).text).startswith("age <= 30")
 
 
 def test_models_with_edits_travel(people: tuple[pd.DataFrame, Any]) -> None:
@@ -486,3 +488,25 @@ def test_time_is_shared_and_ends() -> None:
     assert 0 < solution.lower < solution.upper
     assert solution.tree.test(0).text == "x0 <= 0"
     assert solution.tree.n_leaves <= 20
+
+
+def test_a_fold_asks_what_its_rows_can_tell() -> None:
+    """One row alone passes the test of the start: without the fold that holds it nobody does."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 5, 60).astype(float), "b": rng.integers(0, 3, 60).astype(float)})
+    X.loc[7, "a"] = 99.0
+    y = (X["b"] > 1).to_numpy()
+    start = {"test": "a <= 50", "left": "b <= 1.5"}
+    model = SparseTreeClassifier(3, 0.01, start=start)
+    assert evaluate(model, X, y, cv=3).folds == 3
+    got = rng.integers(0, 2, 60)
+    log = policy.Log(X, got, y * got + rng.normal(size=60), propensity=[0.5, 0.5])
+    found = policy.evaluate(PolicyTree(2, start=start), log, folds=3, random_state=0)
+    asked = sorted(own.tree_.test(0).text for own in found.policies)
+    assert asked == ["a <= 50", "a <= 50", "b <= 1.5"]
+    # On all rows that is a mistake of the user's.
+    with pytest.raises(ValueError, match="no row of positive weight has"):
+        PolicyTree(2, start="a <= 500").fit(X, rng.normal(size=(60, 2)))
+    X["c"] = ["rare" if row == 7 else "usual" for row in range(60)]
+    log = policy.Log(X, got, y * got + rng.normal(size=60), propensity=[0.5, 0.5])
+    assert policy.evaluate(PolicyTree(2, start="c == 'rare'"), log, folds=3, random_state=0).folds == 3

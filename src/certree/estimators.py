@@ -42,8 +42,9 @@ from certree.problem import Problem, check_weights, weigh_amounts
 from certree.reading import ColumnReading, warn_about
 from certree.solution import Solution, carry_over
 from certree.solver import bin_numeric, describe_best, search, warn_interrupted
+from certree.start import read_start
 from certree.table import Table, read_table
-from certree.tree import Test, Tree
+from certree.tree import Test, Tree, UnknownCategoryError
 from certree.weights import Weighing, weigh_by_duplication, weigh_by_sampling
 from certree.writing import replace_file
 
@@ -61,6 +62,24 @@ EDIT_CONSTRAINTS: dict[str, list[Any]] = {
     "forbidden": [str, Integral, Mapping, Test, set, frozenset, "array-like", None],
 }
 """Of the parameters that every estimator of one tree has."""
+
+
+def clone_for(model: Any, X: Any) -> Any:
+    """A clone to be fitted on a part of the rows. Of a start it keeps what these rows can tell: without a fold, a test
+    may leave one of its sides without rows, and is then not asked."""
+    copy = clone(model)
+    if getattr(model, "start", None) is None or not isinstance(model, TreeEstimator):
+        return copy
+    table = read_table(X)
+    columns = make_features(table, categorical_features=getattr(model, "categorical_features", "auto")).columns
+    try:
+        start = read_start(model.start, columns)
+    except UnknownCategoryError:
+        return copy.set_params(start=None)  # nobody here has the category that it begins with
+    told = "open" if start is None else start.told_by(table, int(model.min_samples_leaf))
+    if isinstance(told, str):
+        return copy.set_params(start=None, **({"max_depth": 0} if told == "leaf" else {}))
+    return copy.set_params(start=told.to_plain())
 
 
 @dataclass(frozen=True)

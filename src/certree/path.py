@@ -310,3 +310,15 @@ def _hull(solutions: list[Solution]) -> list[Solution]:
 def _slope(small: Solution, large: Solution) -> float:
     """The λ at which two trees cost the same."""
     return (small.loss - large.loss) / (large.tree.n_leaves - small.tree.n_leaves)
+
+
+def choose_penalties(path: RegularizationPath) -> list[float]:
+    """A λ inside the interval of each tree of a front: the geometric mean of its ends, as is usual for such paths."""
+    penalties = []
+    for point in path:
+        low, high = point.regularization_low, point.regularization_high
+        if math.isinf(high):
+            penalties.append(2 * low if low > 0 else 1.0)
+        else:
+            penalties.append(math.sqrt(low * high) if low > 0 else high / 2)
+    return penalties

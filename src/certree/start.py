@@ -8,7 +8,7 @@ does not depend on what grows at another, but for what all share: `max_leaves` a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -52,6 +52,11 @@ class Branch:
         """The leaves from left to right, with the rows that arrive there."""
         return list(_find_leaves(self, table, np.arange(table.n_rows), ()))
 
+    def told_by(self, table: Table, least: int = 1) -> Branch | Literal["open", "leaf"]:
+        """What some rows can tell of the start: a test that leaves one side with fewer than `least` rows is left out,
+        and so is what stands on that side."""
+        return _prune(self, table, np.arange(table.n_rows), max(least, 1))
+
     def to_plain(self) -> dict[str, Any]:
         """Plain data that `read_start` reads; an open leaf is null."""
         return {
@@ -91,6 +96,19 @@ def _find_leaves(
     holds = side.test.holds(side.test.column.read(table.columns[side.column], table))[rows]
     yield from _find_leaves(side.left, table, rows[holds], (*path, (side.test, True)))
     yield from _find_leaves(side.right, table, rows[~holds], (*path, (side.test, False)))
+
+
+def _prune(
+    side: Branch | Literal["open", "leaf"], table: Table, rows: Array, least: int
+) -> Branch | Literal["open", "leaf"]:
+    if not isinstance(side, Branch):
+        return side
+    holds = side.test.holds(side.test.column.read(table.columns[side.column], table))[rows]
+    n_left, n_right = int(holds.sum()), int((~holds).sum())
+    if min(n_left, n_right) < least:
+        return _prune(side.left if n_left >= n_right else side.right, table, rows, least)
+    left, right = _prune(side.left, table, rows[holds], least), _prune(side.right, table, rows[~holds], least)
+    return replace(side, left=left, right=right)
 
 
 def read_start(given: Any, columns: Sequence[Column]) -> Branch | None:

@@ -496,7 +496,7 @@ class TreeSet:
             """Sets the sides of the node and returns the first node behind its subtree."""
             if axes[node] < 0:
                 return node + 1
-            holds = _holds(self.problem, axes[node], codes[node])[rows]
+            holds = holds_of(self.problem, axes[node], codes[node])[rows]
             is_swapped = False
             if features.axes[axes[node]].column in self._without:
                 axes[node], codes[node], is_swapped = self._ask_another(rows, holds)
@@ -519,7 +519,7 @@ class TreeSet:
             if axis[node] < 0:
                 chosen[rows] = label[node]
                 return node + 1
-            holds = _holds(self.problem, axis[node], code[node])[rows]
+            holds = holds_of(self.problem, axis[node], code[node])[rows]
             return place(place(node + 1, rows[holds]), rows[~holds])
 
         place(0, np.arange(self.problem.n_rows))
@@ -531,7 +531,7 @@ class TreeSet:
             if axis.column in self._without:
                 continue
             for code in np.unique(self.problem.features.codes[number][rows]).tolist():
-                other = _holds(self.problem, number, code)[rows]
+                other = holds_of(self.problem, number, code)[rows]
                 if (other == holds).all() or (other != holds).all():
                     return number, code, bool(other[0] != holds[0])
         raise AssertionError("the graph says that another column parts these rows so")
@@ -808,6 +808,37 @@ class TreeSet:
         columns = np.flatnonzero(self._column_sets[self._graph["columns"][edge]])
         return [number for number in columns.tolist() if number not in self._without]
 
+    def columns_of(self, axis: tuple[int, ...], code: tuple[int, ...]) -> frozenset[int]:
+        """The columns that could ask some test of a tree of the set, which is given by its nodes, depth first."""
+        leaf, sides = self._graph["leaf"], (self._graph["left"], self._graph["right"])
+        found: set[int] = set()
+
+        def walk(node: int, place: int) -> int:
+            """The first place behind the subtree; 0 where the graph has none such at this node."""
+            if axis[place] < 0:
+                return place + 1 if leaf[node] < UNREACHABLE else 0
+            # Where leaves are limited, a test has an edge for each way to share them between its sides.
+            for edge in self._edges_of_tests.get((node, axis[place], code[place]), ()):
+                middle = walk(int(sides[0][edge]), place + 1)
+                end = walk(int(sides[1][edge]), middle) if middle else 0
+                if end:
+                    found.update(self._columns_of(edge))
+                    return end
+            return 0
+
+        assert walk(0, 0) == len(axis), "the tree is not of this set"
+        return frozenset(found)
+
+    @cached_property
+    def _edges_of_tests(self) -> dict[tuple[int, int, int], list[int]]:
+        """The edges by node, axis and code."""
+        graph = self._graph
+        nodes = np.repeat(np.arange(len(graph["leaf"])), np.diff(graph["first_edge"]))
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for edge, test in enumerate(zip(nodes.tolist(), graph["axis"].tolist(), graph["code"].tolist(), strict=True)):
+            found.setdefault(test, []).append(edge)
+        return found
+
     def _question(self, edge: int) -> str:
         features = self.problem.asked_features
         return features.question(int(self._graph["axis"][edge]), int(self._graph["code"][edge])).text
@@ -1030,7 +1061,7 @@ def _without_nan(data: Any) -> Any:
     return None if isinstance(data, float) and math.isnan(data) else data
 
 
-def _holds(problem: Problem, axis: int, code: int) -> Array:
+def holds_of(problem: Problem, axis: int, code: int) -> Array:
     features = problem.asked_features
     codes = features.codes[axis]
     return np.asarray(codes == code if features.axes[axis].is_categorical else codes <= code)

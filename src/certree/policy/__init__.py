@@ -1,5 +1,6 @@
 """Policies: scores and effects from logged decisions, exact policy trees, and an honest evaluation."""
 
+from certree.policy.budget_set import BudgetPolicy, BudgetSet
 from certree.policy.curve import BudgetCurve, BudgetPoint, budget_curve
 from certree.policy.evaluation import Estimate, Evaluation, evaluate
 from certree.policy.good import good_policies
@@ -13,6 +14,8 @@ from certree.policy.tree import PolicyTree
 __all__ = [
     "BudgetCurve",
     "BudgetPoint",
+    "BudgetPolicy",
+    "BudgetSet",
     "Estimate",
     "Evaluation",
     "Log",

@@ -28,9 +28,11 @@ from certree.limits import Clock, Limits
 from certree.policy.front import Plan, grow, use_tree
 from certree.policy.gap import close_gap
 from certree.policy.log import find_control, read_costs
+from certree.policy.within import close_by_listing
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, weigh_amounts
 from certree.solution import Solution, true_lower
 from certree.solver import PACKAGE_VERSION, search
+from certree.start import Branch, match_start
 from certree.table import name_row
 from certree.tree import Tree, Value
 
@@ -215,12 +217,32 @@ class Spending:
         for node in np.flatnonzero(tree.column >= 0)[::-1]:
             spends[node] = spends[tree.left[node]] + spends[tree.right[node]]
         losses = self.problem.weigh(tree).costs / self.problem.normaliser
-        return use_tree(tree, losses, spends / self.problem.normaliser, self.problem.regularization, price, limit, cap)
+        kept = []
+        if self.problem.start is not None:
+            found = match_start(self.problem.start, tree)
+            assert not isinstance(found, str), found
+            kept = [node for node, side in found.items() if isinstance(side, Branch)]
+        return use_tree(
+            tree, losses, spends / self.problem.normaliser, self.problem.regularization, price, limit, cap, kept
+        )
 
-    def cheapest_leaf(self) -> Candidate:
-        """Everyone gets the action that spends least in all."""
-        action = int(np.argmin(self.amounts.sum(axis=0)))
-        return self.measure(replace(self.problem.lone_leaf(), label=np.array([action])))
+    def cheapest(self) -> Candidate:
+        """Everyone gets the action that spends least in all: a lone leaf or, where trees must begin with a start, the
+        start alone, with such an action in each of its leaves."""
+        if self.problem.start is None:
+            action = int(np.argmin(self.amounts.sum(axis=0)))
+            return self.measure(replace(self.problem.lone_leaf(), label=np.array([action])))
+        tests = iter(self.problem.asked_features.axes[len(self.problem.features.axes) :])
+        leaves = iter(self.problem.start_leaves)
+
+        def plan(side: Branch | str) -> Plan:
+            if not isinstance(side, Branch):
+                return int(np.argmin(self.amounts[next(leaves).rows].sum(axis=0)))
+            test = next(tests).asked
+            left = plan(side.left)
+            return test, left, plan(side.right)
+
+        return self.measure(grow(self.problem, plan(self.problem.start)))
 
     def least_spend(self) -> float:
         """What no tree spends less than, known without a search: rows that no test tells apart get one action."""
@@ -245,7 +267,8 @@ def solve_within(spending: Spending, budget: float, limits: Limits | None = None
     best, lower, status = search.best, search.lower, search.status
     sets = 0
     if best.objective - lower > search.rounding and status == "optimal":
-        found = close_gap(
+        close = close_gap if spending.problem.start is None else close_by_listing
+        found = close(
             spending.problem, spending.amounts, search.price, search.limit, best.objective, search.rounding,
             search.clock,
         )  # fmt: skip
@@ -324,7 +347,7 @@ class _PriceSearch:
 
     def _find_frugal(self) -> Candidate:
         """A tree within the limit, or an error that names the smallest budget that some tree meets."""
-        found = self.spending.cheapest_leaf()
+        found = self.spending.cheapest()
         if found.spend <= self.limit:
             return found
         bound, ended = found.spend, ""

@@ -104,6 +104,12 @@ class BudgetCurve(Sequence[BudgetPoint]):
             )
         return affordable[-1]
 
+    def at_price(self, price: float) -> BudgetPoint:
+        """The corner that is best where a unit of mean spend costs `price`."""
+        if not price >= 0:
+            raise ValueError(f"price must be a number of at least 0, not {price!r}")
+        return next(point for point in self.points if point.price_low <= price)
+
     def bound(self, budget: float) -> float:
         """No tree that spends at most `budget` has a greater objective, whether the curve is complete or not."""
         self._check(budget)
@@ -299,7 +305,7 @@ class _Walk:
 
     def _find_frugal(self) -> Candidate:
         """A tree of the least spend."""
-        leaf, status = self.spending.cheapest_leaf(), "optimal"
+        leaf, status = self.spending.cheapest(), "optimal"
         self.least_spend = min(self.spending.least_spend(), leaf.spend)
         if leaf.spend > self.least_spend:
             answer = self.spending.solve_spend(leaf.spend, self.limits, verbose=self.verbose)
@@ -341,3 +347,15 @@ class _Walk:
 
 def _is_less(spend: float, other: float) -> bool:
     return spend < other * (1 - TOLERANCE)
+
+
+def choose_prices(curve: BudgetCurve) -> list[float]:
+    """A price inside the interval of each corner of a curve: the geometric mean of its ends."""
+    prices = []
+    for point in curve:
+        low, high = point.price_low, point.price_high
+        if math.isinf(high):
+            prices.append(2 * low if low > 0 else 1.0)
+        else:
+            prices.append(math.sqrt(low) * math.sqrt(high) if low > 0 else high / 2)
+    return prices

@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from certree.display import show_lines
+from certree.estimators import clone_for
 from certree.policy.budget import read_spends
 from certree.policy.log import (
     Log,
@@ -542,25 +543,52 @@ class _Trial:
         return np.asarray(self.rewards[np.arange(len(self.action)), self.action])
 
 
+@dataclass(frozen=True, eq=False)
+class _Deal:
+    """Rows dealt into folds, and what models that saw neither of two folds say of each row."""
+
+    log: Log
+    fold: Array
+    """int64, one per row."""
+    n_folds: int
+    expected: Array
+    propensity: Array
+    """float64, folds × n × K: by models that saw neither this fold nor the row's own."""
+    rewards: Array
+    """float64, n × K; doubly robust scores, to judge by."""
+
+    @classmethod
+    def make(cls, log: Log, nuisances: Nuisances, folds: int, seed: int) -> _Deal:
+        fold = np.empty(log.n_rows, dtype=np.int64)
+        n_folds = 0
+        for n_folds, (_, held) in enumerate(split_rows(log, folds, seed, least=LEAST_FOLDS), start=1):
+            fold[held] = n_folds - 1
+        expected, propensity = _predict_without(log, nuisances, fold, n_folds)
+        everyone = np.arange(log.n_rows)
+        rewards = combine(log, "doubly robust", expected[fold, everyone], propensity[fold, everyone])
+        return cls(log, fold, n_folds, expected, propensity, rewards)
+
+    def scores_without(self, *left_out: int) -> tuple[Array, Log, Scores]:
+        """The other rows, their log, and scores to learn from. Without one fold these know nothing of it. Without two,
+        they are means over models without the one and without the other: what is learned so serves the error alone,
+        which that moves little."""
+        rows = np.flatnonzero(~np.isin(self.fold, left_out))
+        models, part = np.ix_(np.array(left_out), rows), self.log.take(rows)
+        expected, propensity = self.expected[models].mean(axis=0), self.propensity[models].mean(axis=0)
+        return rows, part, make_scores(part, "doubly robust", expected, propensity)
+
+
 def _judge_once(
     policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int, fit_params: Mapping[str, Any]
 ) -> _Trial:
-    fold = np.empty(log.n_rows, dtype=np.int64)
-    n_folds = 0
-    for n_folds, (_, held) in enumerate(split_rows(log, folds, seed, least=LEAST_FOLDS), start=1):
-        fold[held] = n_folds - 1
-    expected, propensity = _predict_without(log, nuisances, fold, n_folds)
-    everyone = np.arange(log.n_rows)
-    rewards = combine(log, "doubly robust", expected[fold, everyone], propensity[fold, everyone])
+    deal = _Deal.make(log, nuisances, folds, seed)
+    fold, n_folds, rewards = deal.fold, deal.n_folds, deal.rewards
 
     def learn(*left_out: int) -> Any:
-        """The policy without these folds. Without one, its scores know nothing of it. Without two, they are means over
-        models without the one and without the other: such a policy serves the error alone, which that moves little."""
+        """The policy without these folds."""
         if not hasattr(policy, "fit"):
             return policy
-        rows = np.flatnonzero(~np.isin(fold, left_out))
-        models, part = np.ix_(np.array(left_out), rows), log.take(rows)
-        scores = make_scores(part, "doubly robust", expected[models].mean(axis=0), propensity[models].mean(axis=0))
+        rows, part, scores = deal.scores_without(*left_out)
         try:
             return _learn(policy, part, scores, _check_method_params(log.treatment, fit_params, rows))
         except ValueError as error:
@@ -588,6 +616,44 @@ def _judge_once(
     return _Trial(rewards, action, shift, fold, leaf, tuple(policies), n_folds)
 
 
+@dataclass(frozen=True, eq=False)
+class JudgedFamily:
+    """What several policies that are learned together do on rows unseen in learning."""
+
+    values: tuple[Estimate, ...]
+    """The mean reward of each. Their errors take the folds for independent, which `evaluate` does not."""
+    action: Array
+    """int64, policies × n: what each gives a row."""
+
+
+def judge_family(
+    learn: Callable[[Array, Log, Scores], Sequence[Tree]],
+    log: Log,
+    *,
+    folds: int = 5,
+    level: float = 0.95,
+    random_state: Any = None,
+) -> JudgedFamily:
+    """The worth of several policies that are learned at once, such as all trees of a front, on rows unseen in learning.
+
+    `learn` is given the numbers of the rows without a fold, their log and their scores, and returns the trees: as many
+    in every fold, each in its place.
+    """
+    seed = int(check_random_state(random_state).randint(LARGEST_SEED))
+    deal = _Deal.make(log, Nuisances(None, None, 0.01), folds, seed)
+    chosen: list[Array] = []
+    for k in range(deal.n_folds):
+        held = np.flatnonzero(deal.fold == k)
+        with quiet_reading():
+            trees = learn(*deal.scores_without(k))
+        chosen = chosen or [np.empty(log.n_rows, dtype=np.int64) for _ in trees]
+        for own, tree in zip(chosen, trees, strict=True):
+            own[held] = _choose(tree, log.take(held).X, log.actions)
+    everyone = np.arange(log.n_rows)
+    values = tuple(_estimate([deal.rewards[everyone, own]], level, None, log.cluster) for own in chosen)
+    return JudgedFamily(values, np.array(chosen))
+
+
 def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int) -> tuple[Array, Array]:
     """Outcomes and propensities, folds × n × K: by models that saw neither this fold nor the row's own."""
     expected, propensity = np.empty((2, n_folds, log.n_rows, log.n_actions))
@@ -602,7 +668,7 @@ def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int) 
 
 def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) -> Any:
     """The policy, fitted on scores of these rows by models that have not seen them."""
-    model = clone(policy)
+    model = clone_for(policy, log.X)
     if has_fit_parameter(model, "treatment"):
         fit_params = {"treatment": log.arms} | fit_params
     with quiet_reading():

@@ -11,7 +11,7 @@ whole must stay below a cap, a part has no use for what reaches the cap less the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from certree.features import LEAF, ColumnTest
 from certree.problem import Problem
+from certree.start import Branch
 from certree.tree import Tree
 
 Array = NDArray[Any]
@@ -120,14 +121,22 @@ MOST_OF_A_TREE = 2000
 
 
 def use_tree(
-    tree: Tree, losses: Array, spends: Array, penalty: float, price: float, limit: float, cap: float = math.inf
+    tree: Tree,
+    losses: Array,
+    spends: Array,
+    penalty: float,
+    price: float,
+    limit: float,
+    cap: float = math.inf,
+    kept: Collection[int] = (),
 ) -> Plan | None:
     """The best way to prune a tree and give actions to its leaves that spends at most `limit`.
 
-    `losses` and `spends` are nodes × actions. None where nothing within the limit has a priced cost below `cap`. Best
-    of all ways, unless a subtree has more than MOST_OF_A_TREE that matter.
+    `losses` and `spends` are nodes × actions; the nodes that are `kept` are not pruned. None where nothing within the
+    limit has a priced cost below `cap`. Best of all ways, unless a subtree has more than MOST_OF_A_TREE that matter.
     """
     priced = losses + price * spends + penalty
+    priced[list(kept)] = math.inf
     best = priced.min(axis=1)
     for node in np.flatnonzero(tree.column >= 0)[::-1]:
         best[node] = min(best[node], best[tree.left[node]] + best[tree.right[node]])
@@ -161,8 +170,8 @@ def column_test(tree: Tree, node: int) -> ColumnTest:
 # From plans to trees ------------------------------------------------------------------------------------------------
 
 
-def grow(problem: Problem, plan: Plan) -> Tree:
-    """The weighed tree of a plan, its leaves with the actions of the plan."""
+def grow(problem: Problem, plan: Plan, *, keeps_idle: bool = False) -> Tree:
+    """The weighed tree of a plan, its leaves with the actions of the plan, without tests that are idle."""
     tests: list[ColumnTest] = []
     actions: list[int] = []
     children: list[tuple[int, int]] = []
@@ -178,7 +187,7 @@ def grow(problem: Problem, plan: Plan) -> Tree:
             children[place] = (first, add(plan[2]))
         return place
 
-    add(_without_idle_tests(plan))
+    add(plan if keeps_idle else _without_idle_tests(plan, problem.start))
     tree = problem.make_tree(
         [test.column for test in tests],
         [test.threshold for test in tests],
@@ -190,9 +199,11 @@ def grow(problem: Problem, plan: Plan) -> Tree:
     return replace(tree, label=np.where(np.array(actions) < 0, tree.label, actions))
 
 
-def _without_idle_tests(plan: Plan) -> Plan:
-    """The plan without tests whose sides both end in the same action."""
+def _without_idle_tests(plan: Plan, start: Branch | str | None) -> Plan:
+    """The plan without tests whose sides both end in the same action, but for those that it must begin with."""
     if not isinstance(plan, tuple):
         return plan
-    test, holds, fails = plan[0], _without_idle_tests(plan[1]), _without_idle_tests(plan[2])
-    return holds if not isinstance(holds, tuple) and holds == fails else (test, holds, fails)
+    asked = start.sides if isinstance(start, Branch) else (None, None)
+    holds, fails = (_without_idle_tests(side, own) for side, own in zip(plan[1:], asked, strict=True))
+    is_idle = not isinstance(holds, tuple) and holds == fails and not isinstance(start, Branch)
+    return holds if is_idle else (plan[0], holds, fails)

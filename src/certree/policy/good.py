@@ -8,6 +8,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from certree.limits import Limits
+from certree.policy.budget import Spending, read_spends
+from certree.policy.budget_set import BudgetSet, find_budget_set
 from certree.policy.noise import NoiseSet, find_noise_set
 from certree.policy.tree import PolicyTree
 from certree.tree_set import TreeSet, find_tree_set
@@ -20,6 +22,9 @@ def good_policies(
     *,
     tolerance: float | Literal["noise"],
     treatment: Any = None,
+    budget: float | None = None,
+    spends: Any = None,
+    control: Any = None,
     max_depth: int | None = 2,
     regularization: float = 0.0,
     max_leaves: int | None = None,
@@ -32,7 +37,7 @@ def good_policies(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     n_jobs: int | None = None,
-) -> TreeSet | NoiseSet:
+) -> TreeSet | NoiseSet | BudgetSet:
     """Every policy whose mean reward less `regularization` per leaf is at most `tolerance` below that of the best one.
 
     Objectives are of the rows at hand, so they are too optimistic: see `certree.policy.evaluate`.
@@ -48,6 +53,9 @@ def good_policies(
     tolerance : float or "noise"
         How much worse a good policy may be, in units of the rewards. "noise": the policies that the data cannot tell
         from the best one, whose objective is at most 1.645 paired standard errors below the best.
+    budget, spends, control :
+        As in `PolicyTree` and its `fit`: the set has the policies that keep the budget, and the best one is the best of
+        them. A leaf may then have another action than its best one.
     max_depth, regularization, max_leaves, min_samples_leaf, min_samples_arm, thresholds :
         As in `PolicyTree`.
     start, forbidden :
@@ -61,7 +69,7 @@ def good_policies(
 
     Returns
     -------
-    TreeSet or NoiseSet
+    TreeSet, NoiseSet or, with a budget, BudgetSet
 
     Raises
     ------
@@ -77,9 +85,12 @@ def good_policies(
     >>> round(policies.best.objective, 3)
     0.667
     """
+    if budget is None and not (spends is None and control is None):
+        raise ValueError("spends and control are about a budget, and there is none: set budget")
     model = PolicyTree(
         max_depth,
         regularization,
+        budget=budget,
         max_leaves=max_leaves,
         min_samples_leaf=min_samples_leaf,
         min_samples_arm=min_samples_arm,
@@ -92,8 +103,15 @@ def good_policies(
     )
     problem, weights = model.pose(X, rewards, sample_weight, treatment)
     limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
+    index = np.flatnonzero(weights > 0)
+    if budget is not None:
+        if isinstance(tolerance, str):
+            raise ValueError(f"tolerance must be a number where there is a budget, not {tolerance!r}")
+        amounts = read_spends(spends, control, len(weights), problem.labels, getattr(rewards, "control", None))
+        spending = Spending.make(problem, amounts, weights)
+        return find_budget_set(spending, budget, tolerance, limits, idle=idle, index=index)
     if isinstance(tolerance, str):
         if tolerance != "noise":
             raise ValueError(f"tolerance must be a number of at least 0 or 'noise', not {tolerance!r}")
-        return find_noise_set(problem, limits, idle=idle, index=np.flatnonzero(weights > 0))
-    return find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))
+        return find_noise_set(problem, limits, idle=idle, index=index)
+    return find_tree_set(problem, tolerance, limits, idle=idle, index=index)

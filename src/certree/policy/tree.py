@@ -252,11 +252,6 @@ class PolicyTree(TreeEstimator):
                 "spends and control are about a budget, and there is none: set budget (inf for no limit), or take what "
                 "actions cost off the rewards"
             )
-        if self.budget is not None and self.start is not None:
-            raise ValueError(
-                "start and budget cannot be combined: the search within a budget prunes and relabels trees as a whole, "
-                "and would take the start apart. Leave one of them out; forbidden works with a budget"
-            )
         problem, table, amounts, weights = self._pose(X, rewards, sample_weight, treatment)
         actions = problem.labels
         limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))

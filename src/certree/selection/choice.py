@@ -6,7 +6,6 @@ Each fold has a front of its own, and a candidate is judged in a fold by the fol
 
 from __future__ import annotations
 
-import math
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from certree.estimators import SparseTreeClassifier, TreeEstimator
-from certree.path import RegularizationPath, regularization_path
+from certree.path import choose_penalties, regularization_path
 from certree.plot import plot_choice
 from certree.policy.evaluation import Estimate
 from certree.problem import check_weights
@@ -243,18 +242,6 @@ class SparseTreeCV(ClassifierMixin, TreeEstimator):
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def choose_penalties(path: RegularizationPath) -> list[float]:
-    """A λ inside the interval of each tree of a front: the geometric mean of its ends, as is usual for such paths."""
-    penalties = []
-    for point in path:
-        low, high = point.regularization_low, point.regularization_high
-        if math.isinf(high):
-            penalties.append(2 * low if low > 0 else 1.0)
-        else:
-            penalties.append(math.sqrt(low * high) if low > 0 else high / 2)
-    return penalties
 
 
 def choose(found: list[Estimate], rule: str) -> tuple[int, int]:

@@ -8,12 +8,12 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import has_fit_parameter
 
 from certree.display import show_lines
+from certree.estimators import clone_for
 from certree.policy.evaluation import Estimate
 from certree.problem import check_weights
 from certree.reading import quiet_reading
@@ -150,7 +150,8 @@ def evaluate(
         with quiet_reading():
             own = {} if cluster is None or not has_fit_parameter(model, "cluster") else {"cluster": cluster[seen]}
             own |= {} if sample_weight is None else {"sample_weight": weights[seen]}
-            fitted = clone(model).fit(take_rows(X, seen), labels[seen], **own)
+            part = take_rows(X, seen)
+            fitted = clone_for(model, part).fit(part, labels[seen], **own)
             predicted[held] = fitted.predict(take_rows(X, held))
         constant[held] = most_frequent(labels[seen], weights[seen])
         leaves += [int(fitted.get_n_leaves())] if hasattr(fitted, "get_n_leaves") else []
