@@ -16,8 +16,10 @@ import pytest
 import certree
 from certree import SparseTreeClassifier, policy
 from certree.page.counting import count_trees
+from certree.page.lots import Fixed, draw_lots, value_by_lot
 from certree.page.plain import Words, conditions
 from certree.page.writer import render_notes
+from certree.path import choose_penalties
 from certree.policy import PolicyTree
 from tests.pages import NAMES, SCRIPT, make_classifier, make_policies
 
@@ -108,8 +110,123 @@ def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
     page = write(tmp_path, within)
     assert "budget of 0.3" in section(page, "decision")
     assert 'aria-label="What each budget buys"' in section(page, "worth")
-    assert "Not computed" in section(page, "good")
-    assert "spends 0.3" not in section(page, "good")
+    found = policy.good_policies(within.X, within.facts["y"], tolerance=0.2, budget=0.3, control=0, min_samples_leaf=20)
+    page = write(tmp_path, within, tolerance=0.2)
+    good = section(page, "good")
+    assert f"{len(found)} are within 0.2 of the best" in good
+    assert f"They spend from {min(own.spend for own in found):.4g}" in good
+    texts = [other["text"] for other in data_of(page)["others"]]
+    assert texts[0].startswith(f"Best: objective {found.best.objective:.4g}"[:20])
+    assert all("spends" in text for text in texts)
+
+
+def test_a_budget_is_compared_with_lots() -> None:
+    points = [Fixed(0, 0.0, 1.0), Fixed(1, 1.0, 3.0), Fixed(2, 0.5, 1.5), Fixed(3, 2.0, 3.5), Fixed(4, 3.0, 3.2)]
+    assert [point.action for point in draw_lots(points)] == [0, 1, 3]
+    assert value_by_lot(points, 0.5) == 2.0
+    assert value_by_lot(points, 1.5) == 3.25
+    assert value_by_lot(points, 9.0) == 3.5
+    # No mixture of two actions does better.
+    for budget in (0.0, 0.2, 0.7, 1.0, 1.7, 2.5):
+        mixed = [
+            share * one.value + (1 - share) * two.value
+            for one, two in product(points, repeat=2)
+            for share in np.linspace(0, 1, 101)
+            if share * one.spend + (1 - share) * two.spend <= budget + 1e-12
+        ]
+        assert value_by_lot(points, budget) == pytest.approx(max(mixed), abs=0.03)
+        assert value_by_lot(points, budget) >= max(mixed) - 1e-9
+    assert value_by_lot(points[1:], 0.1) == -np.inf
+
+
+def make_log_case(budget: float | None) -> tuple[Any, Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.integers(0, 6, 150).astype(float), "z": rng.integers(0, 4, 150).astype(float)})
+    got = rng.integers(0, 2, 150)
+    log = policy.Log(X, got, (X["x"] > 2) * got + rng.normal(size=150), propensity=[0.5, 0.5])
+    scores = policy.doubly_robust(log, random_state=0)
+    model = PolicyTree(1, min_samples_leaf=10, budget=budget)
+    return model.fit(X, scores, **({} if budget is None else {"control": 0})), X, log, scores
+
+
+def test_every_tree_of_a_policy_is_judged_on_held_out_rows(tmp_path: Path) -> None:
+    model, X, log, scores = make_log_case(None)
+    page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", folds=3).read_text("utf-8")
+    texts = [point["text"] for point in data_of(page)["front"]]
+    path = policy.regularization_path(X, scores, max_depth=1, min_samples_leaf=10)
+    # By hand: the best tree of the same λ without each fold, which is what evaluate learns.
+    for point, text, penalty in zip(path, texts, choose_penalties(path), strict=True):
+        own = PolicyTree(1, penalty, min_samples_leaf=10)
+        held = policy.evaluate(own, log, folds=3, random_state=0).value.value
+        assert f"held out {held:.4g}"[:14] in text, point.leaves
+    assert "held out (± one standard error)" in section(page, "front")
+    page = certree.report(model, X, scores, path=tmp_path / "page.html").read_text("utf-8")
+    assert "takes a log of decisions" in section(page, "front")
+
+
+def test_every_tree_of_a_budget_curve_is_judged_on_held_out_rows(tmp_path: Path) -> None:
+    model, X, log, scores = make_log_case(0.4)
+    page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", folds=3).read_text("utf-8")
+    texts = [point["text"] for point in data_of(page)["front"]]
+    assert len(texts) > 1
+    assert all(re.search(r"Held out \S+ \(± \S+\), where it spends", text) for text in texts)
+    # Nobody is treated by the first one, in any fold.
+    nobody = policy.evaluate(lambda rows: np.zeros(len(rows), int), log, folds=3, random_state=0).value.value
+    assert f"Held out {nobody:.4g}"[:14] in texts[0]
+    assert texts[0].endswith("where it spends 0.")
+    worth = section(page, "worth")
+    for words in ("actions drawn by lot", "nobody (0)", "everyone 1", "learned without the rows"):
+        assert words in worth
+
+
+def test_few_rows_are_hidden_everywhere(tmp_path: Path) -> None:
+    case = make_classifier()
+    tree = case.model.tree_
+    least = int(np.sort(tree.rows[tree.leaves])[1]) + 1
+    hidden = tree.veiled(least).hidden
+    page = write(tmp_path, case, hide_below=least)
+    nodes = data_of(page)["tree"]
+    assert sum("lines" in node and "rows" in node["lines"][0] and len(node["lines"]) == 1 for node in nodes) == sum(
+        bool(hidden[leaf]) for leaf in tree.leaves
+    )
+    for leaf in tree.leaves.tolist():
+        if hidden[leaf]:
+            assert nodes[leaf]["lines"] == [hidden[leaf]]
+            assert [text for row in nodes[leaf]["details"] for text in row] == ["People", hidden[leaf]]
+        else:
+            assert f"{tree.rows[leaf]:,} people" in nodes[leaf]["lines"][0]
+    # In every other tree of the page as well.
+    drawn = [point["tree"] for point in data_of(page)["front"]] + [other["tree"] for other in data_of(page)["others"]]
+    shown = [re.match(r"([\d,]+) people", node["lines"][0]) for other in drawn for node in other if "lines" in node]
+    assert min(int(found.group(1).replace(",", "")) for found in shown if found) >= least
+    assert not all(shown)
+    assert f"Figures of fewer than {least} people are not shown" in section(page, "rows")
+    counts = [int(count) for count in re.findall(r": ([\d,]+)</title></rect>", section(page, "rows"))]
+    assert all(count == 0 or count >= least for count in counts)
+    with pytest.raises(ValueError, match="hide_below must be"):
+        write(tmp_path, case, hide_below=0)
+
+
+def test_few_rows_of_a_group_are_hidden(tmp_path: Path) -> None:
+    model, X, log, scores = make_log_case(None)
+    group = np.array(["few"] * 5 + ["some"] * 20 + ["many"] * 125)
+    page = certree.report(
+        model, X, scores, log=log, path=tmp_path / "page.html", folds=3, group=group, hide_below=10, time_limit=30
+    ).read_text("utf-8")
+    table = section(page, "worth").split("Rates and worth by group")[-1]
+    assert table.count("not shown") == 2
+    assert "<td>125</td>" in table
+    assert "<td>5</td>" not in table
+
+
+def test_progress_says_what_is_computed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = make_classifier()
+    write(tmp_path, case, time_limit=0, verbose=1)
+    said = capsys.readouterr().err
+    for words in ("checking the certificate", "held-out rows", "simpler and finer", "as good"):
+        assert words in said
+    write(tmp_path, case, time_limit=0)
+    assert capsys.readouterr().err == ""
 
 
 def test_what_is_not_computed_says_why(tmp_path: Path) -> None:

@@ -77,6 +77,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def add_hiding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--hide-below", type=int, metavar="K",
+        help='show leaves of fewer rows as "fewer than K rows": few can reveal a person',
+    )  # fmt: skip
+
+
 def add_example(parser: argparse.ArgumentParser, *commands: str) -> None:
     """Commands at the end of `--help` that tests run."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter

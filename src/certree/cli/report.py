@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from certree.cli.exits import DONE
 from certree.cli.inputs import find_action, find_column, name_amounts, read_amounts, read_labels, read_weights
 from certree.cli.models import open_model, read_target
-from certree.cli.options import add_example, add_log, add_model, add_table, read_name
+from certree.cli.options import add_example, add_hiding, add_log, add_model, add_table, read_name
 from certree.cli.outputs import add_force, warnings_on_standard_error
 from certree.cli.verify import read_policy_facts
 from certree.page import report
@@ -56,6 +57,8 @@ def add_parser(commands: Any) -> None:
         "--time-limit", type=float, default=SECONDS, metavar="SECONDS",
         help=f"of what the page has to compute (default {SECONDS:g})",
     )  # fmt: skip
+    add_hiding(parser)
+    parser.add_argument("--progress", action="store_true", help="show a progress bar, not only on a terminal")
     add_example(
         parser, "certree report model.json people.csv --label bought --weight value --noun people --out report.html"
     )
@@ -80,6 +83,8 @@ def run(options: argparse.Namespace) -> int:
             folds=options.folds,
             random_state=options.random_state,
             time_limit=options.time_limit,
+            hide_below=options.hide_below,
+            verbose=int(options.progress or sys.stderr.isatty()),
             **facts,
         )
     print(f"written to {path}: {path.stat().st_size / 1000:,.0f} kB, open it in a browser")

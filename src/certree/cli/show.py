@@ -9,7 +9,7 @@ from typing import Any
 
 from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import load_certified
-from certree.cli.options import add_example, add_model, read_name
+from certree.cli.options import add_example, add_hiding, add_model, read_name
 from certree.cli.outputs import add_force, save
 from certree.export import export_text
 from certree.plot import plot_tree
@@ -21,10 +21,7 @@ def add_parser(commands: Any) -> None:
     add_model(parser)
     parser.add_argument("--plot", type=Path, metavar="IMAGE", help="also draw the tree to this file (png, svg or pdf)")
     add_force(parser)
-    parser.add_argument(
-        "--hide-below", type=int, metavar="K",
-        help='show leaves of fewer rows as "fewer than K rows": few can reveal a person',
-    )  # fmt: skip
+    add_hiding(parser)
     parser.add_argument(
         "--rename", nargs="+", type=read_name, default=[], metavar="NAME=TEXT",
         help='what to call columns, labels and actions, with units if you like: "re75=Earnings in 1975 ($)"',

@@ -24,32 +24,17 @@ class Series:
     reach: Sequence[float] = ()
     """Half the height of each point's error bar; empty for none."""
     is_line: bool = field(default=True, kw_only=True)
+    names: Sequence[str] = field(default=(), kw_only=True)
+    """What stands beside each point; empty for nothing."""
 
 
-@dataclass(frozen=True)
-class Level:
-    """A horizontal line with a name."""
-
-    name: str
-    height: float
-
-
-def draw_chart(title: str, x_name: str, y_name: str, series: Sequence[Series], levels: Sequence[Level] = ()) -> str:
+def draw_chart(title: str, x_name: str, y_name: str, series: Sequence[Series]) -> str:
     """Points and lines over two axes."""
     xs = [x for one in series for x, _ in one.points]
-    ys = [y for one in series for _, y in one.points] + [level.height for level in levels]
+    ys = [y for one in series for _, y in one.points]
     ys += [y + sign * r for one in series for (_, y), r in zip(one.points, one.reach) for sign in (-1, 1)]  # noqa: B905
     x_axis, y_axis = _Axis.over(xs, LEFT, WIDTH - RIGHT), _Axis.over(ys, HEIGHT - BOTTOM, TOP)
     parts = [_draw_axes(x_axis, y_axis, x_name, y_name)]
-    free = float(HEIGHT)
-    for level in sorted(levels, key=lambda level: level.height):
-        y = y_axis.place(level.height)
-        parts.append(f'<line class="level" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        # A name stands above its line, and above the name of the line below.
-        free = min(y - 4, free - 13)
-        parts.append(
-            f'<text class="level" x="{WIDTH - RIGHT}" y="{free:.1f}" text-anchor="end">{escape(level.name)}</text>'
-        )
     for one in series:
         places = [(x_axis.place(x), y_axis.place(y)) for x, y in one.points]
         if one.is_line and len(places) > 1:
@@ -61,8 +46,17 @@ def draw_chart(title: str, x_name: str, y_name: str, series: Sequence[Series], l
             f'<circle class="{one.style}" data-place="{place}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
             for place, (x, y) in enumerate(places)
         ]
+        parts += [_name_point(name, x, y) for name, (x, y) in zip(one.names, places)]  # noqa: B905
     legend = "".join(f'<li class="{one.style}">{escape(one.name)}</li>' for one in series)
     return f'{_wrap(title, "".join(parts))}<ul class="legend">{legend}</ul>'
+
+
+def _name_point(name: str, x: float, y: float) -> str:
+    """A name below a point, on the side that has more room, and within the picture."""
+    is_right = x > (LEFT + WIDTH - RIGHT) / 2
+    at, anchor = (x - 8, "end") if is_right else (x + 8, "start")
+    height = y + 16 if y + 16 < HEIGHT - BOTTOM else y - 7
+    return f'<text class="name" x="{at:.1f}" y="{height:.1f}" text-anchor="{anchor}">{escape(name)}</text>'
 
 
 def draw_histogram(title: str, x_name: str, edges: Sequence[float], counts: Sequence[int]) -> str:

@@ -6,14 +6,22 @@ own, and what they could not prove is said. Nothing is computed about data that 
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tqdm.auto import tqdm
+
 from certree import certify
 from certree.page.given import Given
+from certree.page.judging import HeldOut, judge_curve, judge_front
+from certree.page.lots import Fixed, value_by_lot
 from certree.path import RegularizationPath, regularization_path
 from certree.policy import PolicyTree, doubly_robust
+from certree.policy.budget import read_spends
+from certree.policy.budget_set import BudgetSet
 from certree.policy.curve import BudgetCurve, budget_curve
 from certree.policy.evaluation import Evaluation
 from certree.policy.evaluation import evaluate as evaluate_policy
@@ -23,7 +31,6 @@ from certree.policy.path import regularization_path as policy_path
 from certree.policy.scores import Scores
 from certree.reading import quiet_reading
 from certree.selection import LossEvaluation, SparseTreeCV, evaluate
-from certree.tree import Array
 from certree.tree_set import TreeSet, good_trees
 
 SEARCHES = 10
@@ -41,10 +48,12 @@ class Parts:
     verdict: certify.Verdict | None = None
     evaluation: Evaluation | LossEvaluation | None = None
     front: RegularizationPath | None = None
-    held_out: tuple[Array, Array] | None = None
-    """The held-out loss of each tree of the front, and its standard error."""
-    good: TreeSet | None = None
+    held_out: HeldOut | None = None
+    """Of each tree of the front, or of the budget curve."""
+    good: TreeSet | BudgetSet | None = None
     curve: BudgetCurve | None = None
+    fixed: list[Fixed] = field(default_factory=list)
+    """With a budget: what each action spends and brings where everyone gets it."""
     scores: Scores | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -52,31 +61,43 @@ class Parts:
 class Gatherer:
     """Computes the parts one after the other, as long as there is time."""
 
-    def __init__(self, given: Given, time_limit: float) -> None:
-        self.given, self.parts = given, Parts()
+    def __init__(self, given: Given, time_limit: float, *, verbose: int = 0) -> None:
+        self.given, self.parts, self.verbose = given, Parts(), verbose
         self.time_limit, self.deadline = time_limit, time.perf_counter() + time_limit
 
     def run(self) -> Parts:
         """All parts."""
-        with quiet_reading():
+        parts: list[tuple[str, str, Callable[[], None]]] = [
+            ("evaluation", "worth on held-out rows", self._evaluate),
+            ("front", "simpler and finer trees", self._trace),
+            ("good", "other trees as good", self._find_good),
+            ("curve", "what each budget buys", self._walk_budgets),
+        ]
+        layout = "{elapsed} |{bar:24}| {desc}"
+        with (
+            quiet_reading(),
+            tqdm(total=1 + len(parts), disable=not self.verbose, bar_format=layout, leave=False) as bar,
+        ):
+            bar.set_description_str("checking the certificate")
             self._score()
             self._check()
-            for part, compute in (
-                ("evaluation", self._evaluate),
-                ("front", self._trace),
-                ("good", self._find_good),
-                ("curve", self._walk_budgets),
-            ):
-                reason = self._refuse(part)
-                if reason:
-                    self.parts.reasons[part] = reason
-                    continue
-                try:
-                    compute()
-                except ValueError as error:
-                    # What the data do not allow: too few rows for the folds, a front that nothing limits.
-                    self.parts.reasons[part] = f"{error}."
+            for part, words, compute in parts:
+                bar.update()
+                bar.set_description_str(words)
+                self._compute(part, compute)
         return self.parts
+
+    def _compute(self, part: str, compute: Callable[[], None]) -> None:
+        """One part, or the reason why it is not there."""
+        reason = self._refuse(part)
+        if reason:
+            self.parts.reasons[part] = reason
+            return
+        try:
+            compute()
+        except ValueError as error:
+            # What the data do not allow: too few rows for the folds, a front that nothing limits.
+            self.parts.reasons[part] = f"{error}."
 
     @property
     def left(self) -> float:
@@ -95,18 +116,15 @@ class Gatherer:
             return self._refuse_evaluation()
         if given.is_policy and (self.rewards is None or verdict is None):
             return self.parts.reasons["check"]
+        if part in ("curve", "good") and given.has_budget and given.spends is None and given.model.spends_ is None:
+            return "What each action spends depends on the row: pass spends."
         if part == "curve":
-            if given.has_budget and given.is_edited:
-                return "The budget curve is not traced for a policy with forbidden tests."
-            if given.has_budget and given.spends is None and given.model.spends_ is None:
-                return "What each action spends depends on the row: pass spends."
-            return ""
+            is_traced = not (given.has_budget and given.is_edited)
+            return "" if is_traced else "The budget curve is not traced with a given start or forbidden tests."
         if not (given.is_exact and given.has_all_tests):
             return "This is found only where thresholds are not guessed, and weights and bounds are exact."
-        if part == "front" and given.is_edited:
+        if part == "front" and given.is_edited and not given.has_budget:
             return "The front is not traced for a tree with a given start or forbidden tests."
-        if part == "good" and given.has_budget:
-            return "The set of all good policies cannot be restricted to a budget yet."
         return ""
 
     def _refuse_evaluation(self) -> str:
@@ -214,29 +232,61 @@ class Gatherer:
         if not self._afford("front", "The front", once):
             return
         # Half of the time, shared by the searches of all fronts.
-        is_judged = not given.is_policy and once * (given.folds + 1) <= self.left
+        is_judged = self._can_judge(once)
         seconds = max(self.left / (2 * SEARCHES * (given.folds + 1 if is_judged else 1)), 0.05)
         each = {"time_limit": seconds, "n_jobs": model.n_jobs, **given.limits}
         if isinstance(model, PolicyTree):
-            self.parts.front = policy_path(
+            self.parts.front = front = policy_path(
                 given.X, self.rewards, given.sample_weight, treatment=self._treatment(), **each
             )
+            if is_judged:
+                self._judge(judge_front, front, given.log, **each)
             return
         each["categorical_features"] = model.categorical_features
         if is_judged:
             chosen = SparseTreeCV(cv=given.folds, random_state=given.random_state, **each)
             chosen.fit(given.X, given.y, given.fit_weight)
             self.parts.front = chosen.path_
-            self.parts.held_out = chosen.cv_results_["held_out_loss"], chosen.cv_results_["standard_error"]
+            self.parts.held_out = HeldOut(chosen.cv_results_["held_out_loss"], chosen.cv_results_["standard_error"])
             return
-        self.parts.reasons["held_out"] = (
-            f"The trees were not judged on held-out rows: {given.folds} more fronts would exceed the time limit of "
-            f"{self.time_limit:g} s."
-        )
         self.parts.front = regularization_path(given.X, given.y, given.fit_weight, **each)
+
+    def _can_judge(self, once: float) -> bool:
+        """Whether the trees of the slider, which take so long, can be judged on held-out rows; says why not."""
+        given, why = self.given, ""
+        if given.is_policy and given.log is None:
+            why = "that takes a log of decisions: pass a policy.Log."
+        elif given.is_policy and given.fit_weight is not None:
+            why = "that is not known for policies of weighted rows."
+        elif once * (given.folds + 1) + self._models(given.folds * (given.folds + 1) // 2) > self.left:
+            why = f"{given.folds} more fronts would exceed the time limit of {self.time_limit:g} s."
+        if why:
+            self.parts.reasons["held_out"] = f"The trees were not judged on held-out rows: {why}"
+        return not why
+
+    def _judge(self, judge: Callable[..., HeldOut], *trees: Any, **settings: Any) -> None:
+        """Judges the trees of a policy's slider on held-out rows."""
+        given = self.given
+        try:
+            self.parts.held_out = judge(*trees, folds=given.folds, random_state=given.random_state, **settings)
+        except ValueError as error:
+            self.parts.reasons["held_out"] = f"The trees were not judged on held-out rows: {error}."
+
+    def _fix_actions(self) -> None:
+        """What each action spends and brings where everyone gets it."""
+        given, tree = self.given, self.given.model.tree_
+        spends = read_spends(self._spends(), None, given.table.n_rows, tree.labels)
+        means = (given.weights @ spends / given.weights.sum()).tolist()
+        assert tree.rewards is not None
+        self.parts.fixed = [
+            Fixed(place, spend, value)
+            for place, (spend, value) in enumerate(zip(means, tree.rewards[0].tolist(), strict=True))
+        ]
 
     def _find_good(self) -> None:
         given, model = self.given, self.given.model
+        if given.has_budget:
+            self._fix_actions()
         if not self._afford("good", "The set of all good trees", SEARCHES * model.fit_seconds_):
             return
         settings = {
@@ -251,6 +301,7 @@ class Gatherer:
         }
         found: Any
         if isinstance(model, PolicyTree):
+            settings |= {"budget": given.budget, "spends": self._spends()} if given.has_budget else {}
             found = good_policies(given.X, self.rewards, given.sample_weight, treatment=self._treatment(), **settings)
         else:
             settings["categorical_features"] = model.categorical_features
@@ -264,13 +315,20 @@ class Gatherer:
 
     def _walk_budgets(self) -> None:
         given, model = self.given, self.given.model
-        if not given.has_budget or not self._afford("curve", "The budget curve", SEARCHES * model.fit_seconds_):
+        if not given.has_budget:
             return
-        self.parts.curve = budget_curve(
-            given.X, self.rewards, given.sample_weight, self._treatment(), self._spends(),
-            regularization=model.regularization, time_limit=max(self.left / (3 * SEARCHES), 0.1),
-            n_jobs=model.n_jobs, **given.limits,
-        )  # fmt: skip
+        self._fix_actions()
+        once = SEARCHES * model.fit_seconds_
+        if not self._afford("curve", "The budget curve", once):
+            return
+        is_judged = self._can_judge(once)
+        seconds = max(self.left / (2 * SEARCHES * (given.folds + 1 if is_judged else 1)), 0.1)
+        each = {"regularization": model.regularization, "time_limit": seconds, "n_jobs": model.n_jobs, **given.limits}
+        self.parts.curve = curve = budget_curve(
+            given.X, self.rewards, given.sample_weight, self._treatment(), self._spends(), **each
+        )
+        if is_judged:
+            self._judge(judge_curve, curve, given.log, self._spends(), **each)
 
     def _spends(self) -> Any:
         """What actions spend: as given, or as the certificate has it."""
@@ -286,7 +344,10 @@ class Gatherer:
         if tree.rewards is None:
             return 0.01
         own = float(given.model.certificate_["policy"]["value"])
-        return max(own - float(tree.rewards[0].max()), 0.0) / 20
+        without = float(tree.rewards[0].max())
+        if given.has_budget:
+            without = value_by_lot(self.parts.fixed, given.budget)
+        return max(own - without, 0.0) / 20 if math.isfinite(without) else 0.0
 
     def _treatment(self) -> Any:
         return None if self.given.log is None else self.given.log.arms

@@ -6,6 +6,7 @@ certificate, which says what was searched.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,12 @@ class Given:
     def has_budget(self) -> bool:
         """Whether the model has a budget."""
         return "budget" in self.model.certificate_
+
+    @property
+    def budget(self) -> float:
+        """The largest mean spend; infinite where the model merely records what it spends."""
+        largest = self.model.certificate_["budget"]["largest"]
+        return math.inf if largest is None else float(largest)
 
     @property
     def is_edited(self) -> bool:

@@ -12,17 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from certree.page.charts import Level, Series, draw_chart, draw_histogram
+from certree.page.charts import Series, draw_chart, draw_histogram
 from certree.page.counting import describe_count
 from certree.page.gather import Parts
 from certree.page.given import Given
+from certree.page.lots import draw_lots
 from certree.page.plain import Words, conditions
+from certree.policy.budget_set import BudgetSet
 from certree.policy.evaluation import Estimate, Evaluation
 from certree.policy.path import PolicyPath
 from certree.reading import describe_readings
 from certree.selection.held_out import LossEvaluation
-from certree.tree import Tree, format_number
-from certree.tree.words import share_text
+from certree.tree import Tree, find_hidden, format_number
+from certree.tree.words import hidden_text, share_text
+from certree.tree_set import TreeSet
 
 MOST_RULES = 4
 """Groups that the opening sentence spells out; a tree with more is described by its size."""
@@ -39,7 +42,9 @@ class View:
     words: Words
     noun: str
     rename: Callable[[Tree], Tree]
-    """Gives any tree of the table the names of the page."""
+    """Gives any tree of the table the names of the page, and hides what is not to be shown."""
+    hide_below: int | None = None
+    """Figures of fewer rows are not shown."""
 
     @property
     def shown(self) -> dict[str, str]:
@@ -57,6 +62,10 @@ class View:
 
     def label(self, place: int) -> str:
         return bdi(self.tree.labels[place])
+
+    def hidden(self, counts: Sequence[int]) -> list[int]:
+        """The places of counts that are not to be shown."""
+        return [] if self.hide_below is None else find_hidden(counts, self.hide_below)
 
     def share(self, node: int) -> float:
         return float(self.tree.weight[node] / self.tree.weight[0])
@@ -125,8 +134,12 @@ def describe_rule(view: View) -> str:
         return f"{verb} everyone {view.label(int(tree.label[leaves[0]]))}, whatever the answers are."
     rest = max(share, key=lambda place: (sum(int(tree.label[node]) == place for node in leaves), share[place]))
     told = [node for node in leaves if int(tree.label[node]) != rest]
+    veiled = {int(tree.label[node]) for node in leaves if hidden_text(tree, node)}
     if len(told) > MOST_RULES:
-        shares = ", ".join(f"{view.label(place)} for {share_text(part)}" for place, part in sorted(share.items()))
+        shares = ", ".join(
+            f"{view.label(place)} for {'some' if place in veiled else share_text(part)}"
+            for place, part in sorted(share.items())
+        )
         return (
             f"At most {tree.depth} questions sort all {escape(view.noun)} into {len(leaves)} groups; the answer is "
             f"{shares}."
@@ -135,7 +148,8 @@ def describe_rule(view: View) -> str:
     for place in dict.fromkeys(int(tree.label[node]) for node in told):
         own = [node for node in told if int(tree.label[node]) == place]
         rules = "; or ".join(" and ".join(map(escape, conditions(tree, node, view.words))) for node in own)
-        parts.append(f"{view.label(place)} where {rules} ({share_text(share[place])} of the {escape(view.noun)})")
+        size = "" if place in veiled else f" ({share_text(share[place])} of the {escape(view.noun)})"
+        parts.append(f"{view.label(place)} where {rules}{size}")
     return f"{verb} {'; '.join(parts)}. Everyone else gets {view.label(rest)}."
 
 
@@ -171,10 +185,11 @@ def show_question(view: View) -> str:
 def show_front(view: View) -> str:
     front = view.parts.front
     if front is None and view.parts.curve is not None:
-        text = "Every budget has a best tree of its own. The section on worth shows what each of them buys, in sample."
-        return paragraph(text) + show_slider("Smaller or larger budget", len(view.parts.curve))
+        text = "Every budget has a best tree of its own. The section on worth shows what each of them buys."
+        held = paragraph(escape(view.parts.reasons.get("held_out", "")))
+        return paragraph(text) + held + show_slider("Smaller or larger budget", len(view.parts.curve))
     if front is None:
-        return absent(view, "front")
+        return absent(view, "curve" if view.given.has_budget else "front")
     figures = [front.value(point) if isinstance(front, PolicyPath) else point.loss for point in front]
     name = "mean reward" if view.is_policy else "share of wrong answers"
     series = [
@@ -184,15 +199,11 @@ def show_front(view: View) -> str:
             list(zip([p.leaves for p in front], figures, strict=True)),
         )
     ]
-    held = ""
-    if view.parts.held_out is not None:
-        losses, errors = (values.tolist() for values in view.parts.held_out)
-        points = list(zip([float(point.leaves) for point in front], losses, strict=True))
-        series.append(Series(f"{name}, held out (± one standard error)", "held", points, errors))
-    elif view.is_policy:
-        held = paragraph("In sample only: held-out worth was found for the tree of this page, not for each of these.")
-    else:
-        held = paragraph(escape(view.parts.reasons.get("held_out", "")))
+    found = view.parts.held_out
+    if found is not None:
+        points = list(zip([float(point.leaves) for point in front], found.worth.tolist(), strict=True))
+        series.append(Series(f"{name}, held out (± one standard error)", "held", points, found.error.tolist()))
+    held = paragraph(escape(view.parts.reasons.get("held_out", ""))) if found is None else ""
     whole = (
         "These are all trees that are best for some price of a leaf."
         if front.is_optimal
@@ -215,7 +226,8 @@ def show_others(view: View) -> str:
     good = view.parts.good
     if good is None:
         return absent(view, "good")
-    facts, noun = good.columns(prices=False), escape(view.noun)
+    facts = good.columns(prices=False) if isinstance(good, TreeSet) else good.columns()
+    noun = escape(view.noun)
     needed = [bdi(view.shown[fact.column]) for fact in facts if fact.is_needed]
     unused = [bdi(view.shown[fact.column]) for fact in facts if fact.is_unused]
     objective = "mean reward less penalties" if view.is_policy else "share of wrong answers plus penalties"
@@ -227,12 +239,21 @@ def show_others(view: View) -> str:
         return paragraph(f"Among {among}, one tree alone is {within}. This is proved. {limit}")
     sentences = [
         f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.",
+        describe_spends(good),
         f"All of them decide alike for {agreed} of the {noun}, by weight; about each of the others, some disagree.",
         f"All of them use {', '.join(needed)}." if needed else "No column is used by all of them.",
         f"None uses {', '.join(unused)}." if unused else "",
         limit,
     ]
     return "".join(paragraph(text) for text in sentences if text) + '<div id="others" class="others"></div>'
+
+
+def describe_spends(good: TreeSet | BudgetSet) -> str:
+    """Whether as good a policy spends less."""
+    if isinstance(good, TreeSet):
+        return ""
+    spends = [policy.spend for policy in good]
+    return f"They spend from {number(min(spends))} to {number(max(spends))} per row, of a budget of {good.budget:g}."
 
 
 # 6: the proof -------------------------------------------------------------------------------------------------------
@@ -314,15 +335,18 @@ def show_worth(view: View) -> str:
     elif isinstance(found, Evaluation):
         parts.append(paragraph(escape(found.statement())))
         if found.groups:
+            hidden = view.hidden([group.rows for group in found.groups])
             rows = [
-                [
+                [bdi(group.group), "not shown", "", "", ""]
+                if place in hidden
+                else [
                     bdi(group.group),
                     f"{group.rows:,}",
                     ", ".join(f"{bdi(action)} {share_text(rate)}" for action, rate in group.rates.items()),
                     estimate_text(group.value),
                     estimate_text(group.gain),
                 ]
-                for group in found.groups
+                for place, group in enumerate(found.groups)
             ]
             names = ("Group", escape(view.noun), "Given", "Mean reward, held out", "Gain over the control")
             parts.append(show_table(names, rows, "Rates and worth by group"))
@@ -371,19 +395,41 @@ def show_budget(view: View) -> str:
     curve = view.parts.curve
     if curve is None:
         return absent(view, "curve") if "curve" in view.parts.reasons else ""
-    own = view.given.model.certificate_
+    own, held = view.given.model.certificate_, view.parts.held_out
     series = [
         Series("best policies for every budget, in sample", "own", [(point.spend, point.value) for point in curve]),
-        Series("this policy", "held", [(own["budget"]["spend"], own["policy"]["value"])], is_line=False),
+        Series("this policy, in sample", "this", [(own["budget"]["spend"], own["policy"]["value"])], is_line=False),
     ]
-    means = view.tree.rewards
-    levels = (
-        []
-        if means is None
-        else [Level(f"everyone {label}", float(mean)) for label, mean in zip(view.tree.labels, means[0], strict=True)]
+    if held is not None and held.spend is not None:
+        points = sorted(zip(held.spend.tolist(), held.worth.tolist(), held.error.tolist(), strict=True))
+        name = "the same, learned without the rows they are judged on (± one standard error)"
+        series.append(Series(name, "held", [point[:2] for point in points], [point[2] for point in points]))
+    lots = draw_lots(view.parts.fixed)
+    names = [name_fixed(view, lot.action) for lot in lots]
+    series.append(
+        Series(
+            "no policy: actions drawn by lot for everyone, in sample", "line", [lot[1:] for lot in lots], names=names
+        )
     )
-    chart = draw_chart("What each budget buys", "mean spend per row", "mean reward", series, levels)
-    return paragraph("What each budget buys, on the rows that it was fitted on:") + chart
+    chart = draw_chart("What each budget buys", "mean spend per row", "mean reward", series)
+    rows = [
+        [name_fixed(view, place, is_html=True), number(spend), number(value)]
+        for place, spend, value in view.parts.fixed
+    ]
+    note = (
+        "Whoever spends a budget without a policy can draw lots between the actions: on average that brings what the "
+        "line between them says. What a policy adds is the way above it, and only as far as it holds out of sample."
+    )
+    table = show_table(("", "Mean spend", "Mean reward, in sample"), rows, "One action for everyone")
+    return paragraph("What each budget buys:") + chart + paragraph(note) + table
+
+
+def name_fixed(view: View, place: int, *, is_html: bool = False) -> str:
+    """Everyone gets one action; "nobody" where it is known that this action stands for that."""
+    label, found = view.tree.labels[place], view.parts.evaluation
+    is_nobody = isinstance(found, Evaluation) and found.is_control_nobody and found.control == label
+    name = bdi(label) if is_html else str(label)
+    return f"nobody ({name})" if is_nobody else f"everyone {name}"
 
 
 # 8 and 9: the data, and use -----------------------------------------------------------------------------------------
@@ -403,22 +449,35 @@ def show_data(view: View) -> str:
         ["Effective sample size", f"{effective:,.0f}"],
     ]
     parts = [show_table(("", "Number"), rows, "Rows and weights")]
+    if view.hide_below is not None:
+        parts.append(
+            paragraph(
+                f"Figures of fewer than {view.hide_below:,} {escape(view.noun)} are not shown on this page, and some "
+                "others, from which these could be worked out."
+            )
+        )
     if positive.min() < positive.max():
         counts, edges = np.histogram(relative, bins=min(MOST_BINS, max(4, math.isqrt(len(positive)))))
+        hidden = view.hidden(counts[counts > 0].tolist())
+        counts[np.flatnonzero(counts)[hidden]] = 0
         parts.append(draw_histogram("Histogram of the weights", "weight / largest", edges.tolist(), counts.tolist()))
     else:
         parts.append(paragraph("All rows weigh the same."))
     scores = view.parts.scores
     if scores is not None and scores.overlap:
+        hidden = view.hidden([one.rows for one in scores.overlap])
+        called = dict(zip(view.given.model.tree_.labels, view.tree.labels, strict=True))
         rows = [
-            [
-                bdi(one.action),
+            [bdi(called.get(one.action, one.action)), "not shown", "", "", ""]
+            if place in hidden
+            else [
+                bdi(called.get(one.action, one.action)),
                 f"{one.rows:,}",
                 f"{one.effective_sample_size:,.0f}",
                 format_number(one.smallest, 3),
                 share_text(one.share_clipped),
             ]
-            for one in scores.overlap
+            for place, one in enumerate(scores.overlap)
         ]
         names = ("Action", "Rows that got it", "Effective sample size", "Smallest chance", "Rows clipped")
         parts.append(show_table(names, rows, "Overlap: how far the data speak about each action"))

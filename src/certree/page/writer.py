@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from html import escape
@@ -31,11 +32,13 @@ from certree.page.sections import (
     show_worth,
 )
 from certree.path import RegularizationPath
+from certree.policy.budget_set import BudgetPolicy
 from certree.policy.curve import BudgetPoint
 from certree.policy.evaluation import Evaluation
 from certree.policy.path import PolicyPath
 from certree.tree import Tree
-from certree.tree.words import has_unit_weights, path_text, reward_text, share_of_label, share_text
+from certree.tree.words import has_unit_weights, hidden_text, path_text, reward_text, share_of_label, share_text
+from certree.tree_set import GoodTree
 from certree.writing import check_writable, replace_file
 
 LEAST_OTHERS, MOST_OTHERS = 3, 6
@@ -68,6 +71,8 @@ def report(
     folds: int = 5,
     time_limit: float = 60.0,
     random_state: Any = 0,
+    hide_below: int | None = None,
+    verbose: int = 0,
 ) -> Path:
     """Write one self-contained HTML page about a fitted tree: what to do, for whom, what it is worth, what was proved.
 
@@ -104,6 +109,11 @@ def report(
         Seconds for what has to be computed. A section that there is no time for says so.
     random_state : int, RandomState instance or None, default=0
         How rows fall into folds.
+    hide_below : int or None, default=None
+        Figures of leaves, groups and bars with fewer rows are not shown, because they could reveal a person, nor others
+        that they could be worked out from; see `Tree.veiled`. Each tree of the page is veiled by itself.
+    verbose : int, default=0
+        1 shows a progress bar that says what is being computed.
 
     Returns
     -------
@@ -136,16 +146,20 @@ def report(
         model, X, y, sample_weight, log=log, evaluation=evaluation, spends=spends, control=control, group=group,
         folds=folds, tolerance=tolerance, random_state=random_state,
     )  # fmt: skip
-    tree = given.model.tree_.renamed(names, labels)
+
+    def rename(tree: Tree) -> Tree:
+        return tree.renamed(names, labels).veiled(hide_below)
+
+    tree = rename(given.model.tree_)
     check_names(tree)
     own_units = _name_units(given, tree, units or {})
-    parts = Gatherer(given, float(time_limit)).run()
+    parts = Gatherer(given, float(time_limit), verbose=verbose).run()
     if isinstance(parts.evaluation, Evaluation):
         parts.evaluation = rename_actions(
             parts.evaluation, dict(zip(given.model.tree_.labels, tree.labels, strict=True))
         )
     words = Words(own_units, find_binary(tree, given.table) - set(own_units))
-    view = View(given, parts, tree, words, noun, partial(Tree.renamed, columns=names, labels=labels))
+    view = View(given, parts, tree, words, noun, rename, hide_below)
     replace_file(path, make_page(view, title, notes, licence).encode("utf-8"))
     return path
 
@@ -243,6 +257,8 @@ def make_data(view: View) -> dict[str, Any]:
 
 def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
     """How many there are and what comes of the decision, of any tree of the page."""
+    if hidden_text(tree, node):
+        return Leaf([hidden_text(tree, node)])
     rows, noun = int(tree.rows[node]), view.noun if tree.rows[node] != 1 or view.noun != "rows" else "row"
     lines = [f"{rows:,} {isolate(noun)} ({share_text(rows / tree.rows[0])})"]
     share = share_of_label(tree, node)
@@ -258,6 +274,8 @@ def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
 def describe_own_leaf(view: View, tree: Tree, node: int) -> Leaf:
     """The same of the page's own tree, with its table and, where there is one, the gain on held-out rows."""
     leaf, gain = describe_leaf(view, tree, node), _held_out_gain(view, node)
+    if hidden_text(tree, node):
+        return replace(leaf, details=[(view.noun.capitalize(), hidden_text(tree, node))])
     rows = [
         (view.noun.capitalize(), f"{tree.rows[node]:,} ({share_text(tree.rows[node] / tree.rows[0])})"),
         ("Share of the weight", share_text(view.share(node))),
@@ -294,13 +312,17 @@ def list_points(view: View) -> list[tuple[str, Tree]]:
     front, curve = view.parts.front, view.parts.curve
     if front is not None:
         return [(describe_point(view, front, place), point.tree) for place, point in enumerate(front)]
-    return [(describe_corner(point), point.tree) for point in curve or ()]
+    return [(describe_corner(view, place, point), point.tree) for place, point in enumerate(curve or ())]
 
 
-def describe_corner(point: BudgetPoint) -> str:
+def describe_corner(view: View, place: int, point: BudgetPoint) -> str:
     """A tree of the budget curve in words."""
     worth = f"mean reward {number(point.value)} in sample, {_count_leaves(point.leaves)}"
-    return f"Spends {number(point.spend)} per row: {worth}.{_say_status(point.status)}"
+    found, held = view.parts.held_out, ""
+    if found is not None and found.spend is not None:
+        amount, error, spend = (float(values[place]) for values in (found.worth, found.error, found.spend))
+        held = f" Held out {number(amount)} (± {number(error, 2)}), where it spends {number(spend)}."
+    return f"Spends {number(point.spend)} per row: {worth}.{held}{_say_status(point.status)}"
 
 
 def describe_point(view: View, front: RegularizationPath, place: int) -> str:
@@ -312,9 +334,11 @@ def describe_point(view: View, front: RegularizationPath, place: int) -> str:
         if isinstance(front, PolicyPath)
         else f"{share_text(point.loss)} {measure}"
     )
-    held = ""
-    if view.parts.held_out is not None:
-        held = f", held out {share_text(float(view.parts.held_out[0][place]))} {measure}"
+    found, held = view.parts.held_out, ""
+    if found is not None:
+        amount, error = float(found.worth[place]), float(found.error[place])
+        shown = number(amount) if view.is_policy else f"{share_text(amount)} {measure}"
+        held = f", held out {shown} (± {number(error, 2) if view.is_policy else share_text(error)})"
     low, high = point.regularization_low, point.regularization_high
     prices = f"above {low:.3g}" if math.isinf(high) else f"from {low:.3g} to {high:.3g}"
     leaves = _count_leaves(point.leaves)
@@ -347,19 +371,24 @@ def list_others(view: View) -> list[dict[str, Any]]:
     good = view.parts.good
     if good is None:
         return []
-    found = list(good.handful().items())[:MOST_OTHERS]
+    found: list[tuple[str, GoodTree | BudgetPolicy]] = [*good.handful().items()][:MOST_OTHERS]
     known = [tree.tests for _, tree in found]
     # Where they are much alike, the next best ones.
-    for place, tree in enumerate(good[: 2 * LEAST_OTHERS]):
+    nearest: Sequence[GoodTree | BudgetPolicy] = good[: 2 * LEAST_OTHERS]
+    for place, tree in enumerate(nearest):
         if len(found) < LEAST_OTHERS and tree.tests not in known:
             found.append((f"place {place + 1} of {good.count}", tree))
     return [
         {
-            "text": f"{name_choice(view, words)}: objective {number(tree.objective)}",
+            "text": f"{name_choice(view, words)}: objective {number(tree.objective)}{_say_spend(tree)}",
             "tree": tree_data(view.rename(tree.tree), view.words, partial(describe_leaf, view)),
         }
         for words, tree in found
     ]
+
+
+def _say_spend(tree: GoodTree | BudgetPolicy) -> str:
+    return f", spends {number(tree.spend)} per row" if isinstance(tree, BudgetPolicy) else ""
 
 
 def name_choice(view: View, words: str) -> str:

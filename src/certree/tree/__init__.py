@@ -10,7 +10,7 @@ lone leaf has depth 0.
 
 from certree.tree.asked import Asked, EditError, UnknownCategoryError, find_column, read_test, write_test
 from certree.tree.columns import READABLE, Array, Column, Digits, Kind, Test, Value, format_number, plain_value
-from certree.tree.nodes import DEEPEST, Tree, tree_of
+from certree.tree.nodes import DEEPEST, Tree, find_hidden, tree_of
 from certree.tree.plain import FORMAT, LARGEST_INDEX
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "UnknownCategoryError",
     "Value",
     "find_column",
+    "find_hidden",
     "format_number",
     "plain_value",
     "read_test",

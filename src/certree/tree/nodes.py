@@ -307,16 +307,11 @@ class Tree:
             return self
         if isinstance(least, bool) or not isinstance(least, int) or least < 1:
             raise ValueError(f"hide_below must be a whole number of at least 1 or None, not {least!r}")
-        leaves = sorted((int(leaf) for leaf in self.leaves), key=lambda leaf: int(self.rows[leaf]))
-        n_small = sum(int(self.rows[leaf]) < least for leaf in leaves)
-        n_hidden = n_small
-        while n_small and n_hidden < len(leaves) and (
-            n_hidden < 2 or sum(int(self.rows[leaf]) for leaf in leaves[:n_hidden]) < least
-        ):  # fmt: skip
-            n_hidden += 1
+        leaves = self.leaves.tolist()
+        hidden = find_hidden(self.rows[leaves].tolist(), least)
         texts = [""] * self.n_nodes
-        for place, leaf in enumerate(leaves[:n_hidden]):
-            texts[leaf] = f"fewer than {least:,} rows" if place < n_small else "rows not shown"
+        for leaf in (leaves[place] for place in hidden):
+            texts[leaf] = f"fewer than {least:,} rows" if self.rows[leaf] < least else "rows not shown"
             above = int(self.parent[leaf])
             while above >= 0:
                 texts[above] = "rows not shown"
@@ -408,3 +403,15 @@ def tree_of(model: Any) -> Tree:
     if not isinstance(tree, Tree):
         raise TypeError(f"a {type(model).__name__} has no certree tree; pass a fitted estimator, a Solution or a Tree")
     return tree
+
+
+def find_hidden(counts: Sequence[int], least: int) -> list[int]:
+    """The places of counts that are not to be shown: those below `least` and, where these could be worked out from the
+    total, the next ones: at least two, which together count `least`. None where no count is small."""
+    order = sorted(range(len(counts)), key=counts.__getitem__)
+    n_small = n_hidden = sum(count < least for count in counts)
+    while n_small and n_hidden < len(order) and (
+        n_hidden < 2 or sum(counts[place] for place in order[:n_hidden]) < least
+    ):  # fmt: skip
+        n_hidden += 1
+    return order[:n_hidden]
