@@ -50,6 +50,7 @@ class BudgetPolicy:
 
     @property
     def n_leaves(self) -> int:
+        """How many leaves it has."""
         return len(self._listed.actions)
 
     @cached_property
@@ -84,11 +85,11 @@ class BudgetSet:
     --------
     >>> from certree.policy import good_policies
     >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 2], [0, -1]]
-    >>> policies = good_policies(X, rewards, tolerance=0.5, max_depth=1, budget=0.7)
+    >>> policies = good_policies(X, rewards, tolerance=0.7, max_depth=1, budget=0.7)
     >>> policies
-    <BudgetSet: 2 policies that spend at most 0.7, best 1, tolerance 0.5, complete>
+    <BudgetSet: 3 policies that spend at most 0.7, best 1, tolerance 0.7, complete>
     >>> [round(policy.spend, 3) for policy in policies]
-    [0.667, 0.333]
+    [0.667, 0.333, 0.667]
     """
 
     def __init__(
