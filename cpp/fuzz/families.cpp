@@ -362,14 +362,6 @@ Problem draw_many_switches(Random& random) {
     return problem;
 }
 
-Problem draw_stopped(Random& random) {
-    Problem problem = chance(random, 0.5) ? draw_two_valued(random) : draw_plain(random);
-    limit_some(random, problem);
-    problem.options.n_asked = chance(random, 0.5) ? pick(random, 0, 12) : pick(random, 0, 200);
-    problem.options.n_threads = chance(random, 0.1) ? 2 : 1;
-    return problem;
-}
-
 Problem draw_short_of_memory(Random& random) {
     Problem problem = chance(random, 0.5) ? draw_two_valued(random) : draw_plain(random);
     limit_some(random, problem);
@@ -443,6 +435,22 @@ Problem draw_depth_three(Random& random) {
     problem.options.constraints.max_depth = 3;
     problem.options.switches = draw_switches(random) | (chance(random, 0.4) ? no_cost_model : 0U);
     limit_some(random, problem);
+    return problem;
+}
+
+// Stopped anywhere; at depth three often between two slices of a closed form.
+Problem draw_stopped(Random& random) {
+    const bool is_sliced = chance(random, 0.1);
+    Problem problem = is_sliced             ? draw_depth_three(random)
+                      : chance(random, 0.5) ? draw_two_valued(random)
+                                            : draw_plain(random);
+    if (is_sliced) {
+        problem.options.switches |= chance(random, 0.7) ? no_cost_model : 0U;
+    } else {
+        limit_some(random, problem);
+    }
+    problem.options.n_asked = chance(random, 0.5) ? pick(random, 0, 12) : pick(random, 0, 200);
+    problem.options.n_threads = chance(random, 0.1) ? 2 : 1;
     return problem;
 }
 

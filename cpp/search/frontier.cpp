@@ -115,6 +115,15 @@ Amount Frontier::lower() const {
     return least;
 }
 
+std::vector<Amount> Frontier::axis_lower() const {
+    std::vector<Amount> lower(local_.axes.size(), cap());
+    for (auto rest = queue_; !rest.empty(); rest.pop()) {
+        Amount& least = lower[static_cast<std::size_t>(rest.top().axis)];
+        least = std::min(least, rest.top().bound);
+    }
+    return lower;
+}
+
 // What the sides of a test cost at least, by the tests around it that were looked at.
 Sides Frontier::sides_at(const Interval& interval, std::int32_t test) const {
     const Amount penalty = goal_.penalty;

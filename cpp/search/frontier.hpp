@@ -84,6 +84,7 @@ public:
 
     // Once the workers are done. No tree costs less than `lower`.
     Amount lower() const;
+    std::vector<Amount> axis_lower() const;  // by local axis: the same of trees with their root there
     bool was_stopped() const { return was_stopped_; }
     bool has_given_up() const { return has_given_up_; }
     Amount relaxed() const { return relaxed_; }  // least sum of the bounds of a test's sides, of those looked at

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "bounds.hpp"
+#include "shallow/cost_model.hpp"
 #include "workers.hpp"
 
 namespace certree {
@@ -66,10 +67,15 @@ std::size_t Search::width_at(int depth) const {
     return std::min(most, static_cast<std::size_t>(settings_.max_leaves));
 }
 
-// Whether a closed form of two labels is the fastest way, as far as can be told beforehand.
-bool Search::is_fast(int depth, const Local& local) const {
-    return depth <= 2 || (depth == 3 && !control_.is_off(no_triples) && !control_.is_off(no_cost_model) &&
-                          two_labels_.triples_pay(local, given_up_.load(std::memory_order_relaxed) <= 0));
+// Whether a closed form of two labels is the fastest way, as far as can be told beforehand; at the root, where a stop
+// leaves the bounds of what was looked at, it must not take long either.
+bool Search::is_fast(const Subproblem& problem, const Local& local) const {
+    if (problem.depth != 3 || control_.is_off(no_triples) || control_.is_off(no_cost_model)) {
+        return problem.depth <= 2;
+    }
+    const bool is_patient = given_up_.load(std::memory_order_relaxed) <= 0;
+    return two_labels_.triples_pay(local, is_patient) &&
+           (problem.root == nullptr || !forecast::are_triples_long(local, control_.seconds_left()));
 }
 
 // Whether closed forms pay shows as root tests are looked at: after as many looks as cost what depth three costs in
@@ -132,8 +138,9 @@ Outcome Search::solve(const Subproblem& problem) {
                            solve_any_labels(problem, local, outcome);
     if (!is_solved) {
         const Amount shallower = deepen(problem, outcome);
-        if (!expand(problem, local, shallower, outcome)) {
-            solve_closed(problem, local, outcome);
+        std::vector<Amount> axis_lower;
+        if (!expand(problem, local, shallower, outcome, axis_lower)) {
+            solve_closed(problem, local, std::move(axis_lower), outcome);
         }
     }
     remember(problem, outcome);
@@ -239,19 +246,36 @@ void Search::remember(const Subproblem& problem, const Outcome& outcome) {
 
 // True: nothing but depth and λ limits a tree of two labels, and a closed form gave the answer at once.
 bool Search::solve_two_labels(const Subproblem& problem, const Local& local, Outcome& outcome) {
-    if (!is_two_labels_ || !is_fast(problem.depth, local)) {
+    if (!is_two_labels_ || !is_fast(problem, local)) {
         return false;
     }
-    solve_closed(problem, local, outcome);
+    solve_closed(problem, local, {}, outcome);
     return true;
 }
 
-// Pre: nothing but depth and λ limits a tree of two labels, and the depth has a closed form. Post: as of `solve`.
-void Search::solve_closed(const Subproblem& problem, const Local& local, Outcome& outcome) {
+// Pre: no tree of the root's subproblem costs less. Post: whoever asks while the search runs is told.
+void Search::report(const Subproblem& problem, Claim by, Amount lower) {
+    lower = std::min(lower, problem.root->beyond);
+    raise_lower(witness_ == nullptr ? lower : witness_->hear(by, problem.set.key, instance_.n_rows, lower));
+}
+
+// Pre: nothing but depth and λ limits a tree of two labels, and the depth has a closed form; axis_lower: what trees
+// with their root on an axis cost at least, where that is known. Post: as of `solve`.
+void Search::solve_closed(const Subproblem& problem, const Local& local, std::vector<Amount> axis_lower,
+                          Outcome& outcome) {
     const auto& [set, depth, budget, root] = problem;
     (depth == 3 ? statistics_.triples : statistics_.pairs).fetch_add(1, std::memory_order_relaxed);
     const Amount goal = std::min(budget, outcome.value[0]);
-    const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, goal, n_threads_at(problem));
+    TwoLabels::Slices slices{std::move(axis_lower), {}};
+    if (root != nullptr) {
+        slices.report = [&](const TwoLabels::Answer& so_far) {
+            report(problem, Claim::slice, so_far.lower);
+            if (so_far.tree && so_far.value < upper_now()) {
+                offer(so_far.tree);
+            }
+        };
+    }
+    const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, goal, n_threads_at(problem), &slices);
     outcome.lower = std::max(outcome.lower, answer.lower);
     outcome.relaxed = outcome.lower;
     if (answer.value < outcome.value[0]) {
@@ -268,7 +292,7 @@ void Search::solve_closed(const Subproblem& problem, const Local& local, Outcome
 // its own. True: they are enough, or its best tree keeps the limits, so that it is the best.
 bool Search::settle_relaxed(const Subproblem& problem, const Local& local, Outcome& outcome) const {
     const auto& [set, depth, budget, root] = problem;
-    if (!has_relaxation_ || instance_.n_labels != 2 || root != nullptr || !is_fast(depth, local)) {
+    if (!has_relaxation_ || instance_.n_labels != 2 || root != nullptr || !is_fast(problem, local)) {
         return false;
     }
     const TwoLabels::Answer answer = two_labels_.solve(set, local, depth, budget);
@@ -353,19 +377,16 @@ Frontier::Goal Search::goal_of(const Subproblem& problem, const Local& local, Am
     goal.is_spare_asked = is_two_labels_ || instance_.n_labels > 2;
     goal.patience = patience(depth, local);
     if (root != nullptr) {
-        goal.report = [this, &set, beyond = root->beyond](Amount least) {
-            const Amount lower = std::min(least, beyond);
-            raise_lower(witness_ == nullptr ? lower
-                                            : witness_->hear(Claim::frontier, set.key, instance_.n_rows, lower));
-        };
+        goal.report = [this, &problem](Amount least) { report(problem, Claim::frontier, least); };
     }
     return goal;
 }
 
 // Looks at root tests until none can beat what is known, or patience ends, or it is time to stop. Pre: every entry
 // holds the set's leaf or better; `shallower` is of `deepen`. Post: the bounds hold. True: as of `solve`; false:
-// patience ended first.
-bool Search::expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome) {
+// patience ended first, and by axis it is known what trees with their root there cost at least.
+bool Search::expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome,
+                    std::vector<Amount>& axis_lower) {
     statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
     const Frontier::Goal goal = goal_of(problem, local, shallower, outcome);
     Frontier frontier(instance_, control_, witness_, problem.set, local, goal, outcome);
@@ -387,6 +408,7 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
     read_off(frontier, goal, outcome);
     hear(Claim::expansion, problem, outcome);
     if (frontier.has_given_up()) {
+        axis_lower = frontier.axis_lower();
         return false;
     }
     hear_answer(Claim::expansion, problem, outcome);

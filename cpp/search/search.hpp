@@ -86,8 +86,9 @@ private:
     bool settle_relaxed(const Subproblem& problem, const Local& local, Outcome& outcome) const;
     bool solve_any_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
     Amount deepen(const Subproblem& problem, Outcome& outcome);
-    bool expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome);
-    void solve_closed(const Subproblem& problem, const Local& local, Outcome& outcome);
+    bool expand(const Subproblem& problem, const Local& local, Amount shallower, Outcome& outcome,
+                std::vector<Amount>& axis_lower);
+    void solve_closed(const Subproblem& problem, const Local& local, std::vector<Amount> axis_lower, Outcome& outcome);
     void remember(const Subproblem& problem, const Outcome& outcome);
 
     Frontier::Goal goal_of(const Subproblem& problem, const Local& local, Amount shallower, const Outcome& outcome);
@@ -100,7 +101,8 @@ private:
     bool is_remembered(const Subproblem& problem) const;
     int n_threads_at(const Subproblem& problem) const;
     NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
-    bool is_fast(int depth, const Local& local) const;
+    bool is_fast(const Subproblem& problem, const Local& local) const;
+    void report(const Subproblem& problem, Claim by, Amount lower);
     double patience(int depth, const Local& local) const;
     std::size_t width_at(int depth) const;
 

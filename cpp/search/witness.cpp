@@ -26,6 +26,7 @@ const char* name_of(Claim claim) {
     case Claim::price: return "price";
     case Claim::deeper: return "deeper";
     case Claim::frontier: return "frontier";
+    case Claim::slice: return "slice";
     case Claim::result: return "result";
     }
     return "";

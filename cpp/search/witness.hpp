@@ -39,7 +39,8 @@ enum class Claim {
     expansion,     // no root test is left
     price,         // optima at another price of leaves
     deeper,        // trees deeper than the depth at hand
-    frontier,      // the bound that is reported while the search runs
+    frontier,      // the bound that is reported while root tests are looked at
+    slice,         // and between slices of depth three in closed form
     result,        // what the search ends with
 };
 const char* name_of(Claim claim);

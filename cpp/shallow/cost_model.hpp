@@ -151,6 +151,21 @@ inline double triple_cycles(const Local& local) {
            0.5 * local.n_rows * n_axes * n_axes * (n_axes + 5.0) + squares * n_tests * 0.15;
 }
 
+// In how many slices it is done: they take some milliseconds, and between two of them the best tree so far is read off
+// at the root, which takes about as long as a look.
+inline double triple_slices(const Local& local) {
+    constexpr double slice_cycles = 1e7;
+    return std::max(1.0, triple_cycles(local) / std::max(slice_cycles, 4.0 * pair_cycles(local)));
+}
+
+// Whether it may be under way when so many seconds are over, or a few seconds: then root tests are looked at first,
+// whose bounds are what a stop leaves. Forecasts err by a factor of six.
+inline bool are_triples_long(const Local& local, double seconds_left) {
+    constexpr double cycles_per_second = 3e9;
+    constexpr double most_seconds = 12.0;
+    return 6.0 * triple_cycles(local) > cycles_per_second * std::min(seconds_left, most_seconds);
+}
+
 // One of its pairs of axes beside the others: they are handed out longest first.
 inline double triple_share(double n_tests_a, double n_tests_b, bool is_one_axis) {
     return n_tests_a * n_tests_b * (is_one_axis ? 0.2 : 1.0);

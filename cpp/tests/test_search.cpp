@@ -680,6 +680,47 @@ TEST(search_stopped_early) {
     }
 }
 
+TEST(search_stopped_between_slices) {
+    // One closed form of depth three is stopped anywhere: what it is stopped with is true, and further on it is better
+    // than what was known before it began, tree and bound.
+    Random random(38);
+    int n_better_trees = 0;
+    int n_better_bounds = 0;
+    for (int n = 0; n < 12; ++n) {
+        const Table table = draw_mixed(random, 80, 9, 2, all_weights[n % 3]);
+        Options options;
+        options.regularization = n % 2 == 0 ? 0.0 : 0.001;
+        options.constraints.max_depth = 3;
+        options.switches = no_cost_model | (n % 4 < 2 ? no_greedy : 0U) | (n % 3 == 0 ? no_fine_grid : 0U);
+        Enumerator enumerator(table);
+        const double optimum = optimum_of(table, enumerator, options);
+        double upper = 1e9;
+        double lower = -1.0;
+        bool has_better_tree = false;
+        bool has_better_bound = false;
+        bool is_done = false;
+        for (int n_asked = 0; !is_done; n_asked += 1 + n_asked / 24) {
+            options.n_asked = n_asked;
+            options.n_threads = 1 + n_asked % 2;
+            describe(text_of(table, options));
+            const Finished run(table, options);
+            check_between(table, optimum, options, run);
+            is_done = run.result.status == Status::optimal;
+            if (run.search->statistics().triples == 0) {
+                upper = std::min(upper, run.upper());
+                lower = std::max(lower, run.lower());
+            } else if (!is_done) {
+                has_better_tree = has_better_tree || run.upper() < upper - tolerance(table, run);
+                has_better_bound = has_better_bound || run.lower() > lower + tolerance(table, run);
+            }
+        }
+        n_better_trees += has_better_tree ? 1 : 0;
+        n_better_bounds += has_better_bound ? 1 : 0;
+    }
+    CHECK(n_better_trees >= 3);
+    CHECK(n_better_bounds >= 3);
+}
+
 TEST(search_interrupted_and_watched) {
     Random random(32);
     for (Stopping& problem : draw_stopping(random)) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include "control.hpp"
 #include "shallow/two_labels/lines.hpp"
@@ -149,7 +150,49 @@ std::vector<SideSums> find_side_sums(const Prepared& prepared, const std::vector
 // The same for every root test, and the pair table.
 void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table);
 
-// Depth three: fills the gains of three and four leaves, given those of one and two.
+// Depth three: fills the gains of three and four leaves, given those of one and two, some milliseconds at a time. The
+// work is done by pairs of axes, each of which serves the root tests of both, so an axis is finished with its last
+// pair.
+class TripleGains {
+public:
+    // axis_lower: by axis, what no tree with its root there costs less than.
+    TripleGains(const Prepared& prepared, const PairTable& table, Gains& gains, std::vector<Amount> axis_lower,
+                int n_threads);
+
+    // The next slice: pairs of axes one of which may have the root of a tree cheaper than the cap. False: there is
+    // none left, or it was stopped, and what the slice has done counts for nothing.
+    bool work(Amount cap);
+
+    // No tree whose root is on an axis that is not finished costs less.
+    Amount lower_of_unfinished() const;
+    bool is_finished(std::size_t axis) const { return n_left_[axis] == 0; }
+
+private:
+    // Two axes; b is −1: all axes after a, which have one test each.
+    struct Task {
+        std::int32_t a;
+        std::int32_t b;
+        double cost;
+    };
+    void list_tasks();
+    template <class Do>
+    void for_axes_of(const Task& task, Do act) const;
+    std::vector<Task> next_slice(Amount cap);
+    void work_off(const std::vector<Task>& slice, std::atomic<std::size_t>& next, Gains& gains) const;
+
+    const Prepared& prepared_;
+    const PairTable& table_;
+    const Gains shallow_;
+    Gains& gains_;
+    std::vector<Amount> axis_lower_;
+    int n_threads_;
+    double slice_cost_ = 0.0;
+    std::vector<Task> tasks_;
+    std::size_t next_task_ = 0;
+    std::vector<std::int32_t> n_left_;  // by axis: tasks that are not done
+};
+
+// All of it.
 void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads);
 
 }  // namespace certree

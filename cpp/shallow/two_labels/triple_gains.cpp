@@ -5,7 +5,7 @@
 // line: the signed sums of the rows on which both tests hold, under every third test; the other quadrants are what is
 // missing to the lines of the pair table. Along two ordered axes the line of thresholds (i, j) is that of (i − 1, j)
 // plus the rows whose code on the first axis is i: nothing is ever summed twice.
-#include <atomic>
+#include <numeric>
 
 #include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
@@ -351,60 +351,138 @@ void TripleWorker::single_axes(std::int32_t a) {
     meet(first_test, first_test + 1, n_second);
 }
 
-struct Task {
-    std::int32_t a;
-    std::int32_t b;  // −1: all axes after a, which have one test each
-    double cost;
-};
-
-std::vector<Task> list_tasks(const Local& local) {
-    const auto n_axes = static_cast<std::int32_t>(local.axes.size());
-    std::vector<Task> tasks;
-    for (std::int32_t a = 0; a < n_axes; ++a) {
-        if (a >= n_axes - local.n_single_axes) {
-            tasks.push_back({a, -1, static_cast<double>(n_axes - a)});
-            continue;
-        }
-        for (std::int32_t b = a; b < n_axes; ++b) {
-            const double n_a = local.axes[static_cast<std::size_t>(a)].n_tests;
-            const double n_b = local.axes[static_cast<std::size_t>(b)].n_tests;
-            tasks.push_back({a, b, forecast::triple_share(n_a, n_b, a == b)});
-        }
-    }
-    return tasks;
-}
-
 }  // namespace
 
-void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) {
-    const Local& local = prepared.local;
-    const Gains shallow = gains;
-    std::vector<Task> tasks = list_tasks(local);
-    if (n_threads > 1) {
-        std::stable_sort(tasks.begin(), tasks.end(), [](const Task& x, const Task& y) { return x.cost > y.cost; });
+TripleGains::TripleGains(const Prepared& prepared, const PairTable& table, Gains& gains, std::vector<Amount> axis_lower,
+                         int n_threads)
+    : prepared_(prepared),
+      table_(table),
+      shallow_(gains),
+      gains_(gains),
+      axis_lower_(std::move(axis_lower)),
+      n_threads_(std::max(1, n_threads)),
+      n_left_(prepared.local.axes.size(), 0) {
+    list_tasks();
+    double cost = 0.0;
+    for (const Task& task : tasks_) {
+        cost += task.cost;
+        for_axes_of(task, [&](std::size_t axis) { ++n_left_[axis]; });
+    }
+    // Small tables then see one task per slice.
+    if (!prepared.control.is_off(no_cost_model)) {
+        slice_cost_ = n_threads_ * cost / forecast::triple_slices(prepared.local);
+    }
+}
+
+// Axis by axis, the ones with the least bounds first: the bound of all of them rises as soon as it can.
+void TripleGains::list_tasks() {
+    const Local& local = prepared_.local;
+    const auto n_axes = static_cast<std::int32_t>(local.axes.size());
+    const std::int32_t first_single = n_axes - local.n_single_axes;
+    std::vector<std::int32_t> order(static_cast<std::size_t>(first_single));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t x, std::int32_t y) {
+        return axis_lower_[static_cast<std::size_t>(x)] < axis_lower_[static_cast<std::size_t>(y)];
+    });
+    for (std::size_t k = 0; k < order.size(); ++k) {
+        const auto add = [&](std::int32_t b) {
+            const std::int32_t a = order[k];
+            const double n_a = local.axes[static_cast<std::size_t>(a)].n_tests;
+            const double n_b = local.axes[static_cast<std::size_t>(b)].n_tests;
+            tasks_.push_back({std::min(a, b), std::max(a, b), forecast::triple_share(n_a, n_b, a == b)});
+        };
+        std::for_each(order.begin() + static_cast<std::ptrdiff_t>(k), order.end(), add);
+        for (std::int32_t b = first_single; b < n_axes; ++b) {
+            add(b);
+        }
+    }
+    for (std::int32_t a = first_single; a < n_axes; ++a) {
+        tasks_.push_back({a, -1, static_cast<double>(n_axes - a)});
+    }
+}
+
+// Calls act with every axis whose root tests need the task.
+template <class Do>
+void TripleGains::for_axes_of(const Task& task, Do act) const {
+    act(static_cast<std::size_t>(task.a));
+    if (task.b < 0) {
+        for (auto axis = static_cast<std::size_t>(task.a) + 1; axis < prepared_.local.axes.size(); ++axis) {
+            act(axis);
+        }
+    } else if (task.b != task.a) {
+        act(static_cast<std::size_t>(task.b));
+    }
+}
+
+std::vector<TripleGains::Task> TripleGains::next_slice(Amount cap) {
+    std::vector<Task> slice;
+    double cost = 0.0;
+    for (; next_task_ < tasks_.size() && (slice.empty() || cost < slice_cost_); ++next_task_) {
+        const Task& task = tasks_[next_task_];
+        bool is_open = false;
+        for_axes_of(task, [&](std::size_t axis) { is_open = is_open || axis_lower_[axis] < cap; });
+        if (is_open) {
+            slice.push_back(task);
+            cost += task.cost;
+        }
+    }
+    return slice;
+}
+
+void TripleGains::work_off(const std::vector<Task>& slice, std::atomic<std::size_t>& next, Gains& gains) const {
+    const std::vector<LocalAxis>& axes = prepared_.local.axes;
+    TripleWorker worker(prepared_, table_, shallow_, gains);
+    for (std::size_t t = next++; t < slice.size() && !prepared_.control.should_stop(); t = next++) {
+        const auto [a, b, cost] = slice[t];
+        if (b < 0) {
+            worker.single_axes(a);
+        } else if (a == b) {
+            worker.own_axis(axes[static_cast<std::size_t>(a)]);
+        } else {
+            // The axis with fewer tests outside: what is done once for each of its tests is done less often.
+            const bool is_in_order =
+                axes[static_cast<std::size_t>(a)].n_tests <= axes[static_cast<std::size_t>(b)].n_tests;
+            worker.two_axes(is_in_order ? a : b, is_in_order ? b : a);
+        }
+    }
+}
+
+bool TripleGains::work(Amount cap) {
+    std::vector<Task> slice = next_slice(cap);
+    if (slice.empty()) {
+        return false;
+    }
+    if (n_threads_ > 1) {
+        std::stable_sort(slice.begin(), slice.end(), [](const Task& x, const Task& y) { return x.cost > y.cost; });
     }
     std::atomic<std::size_t> next{0};
-    const auto work_off = [&](Gains& mine) {
-        TripleWorker worker(prepared, table, shallow, mine);
-        for (std::size_t t = next++; t < tasks.size() && !prepared.control.should_stop(); t = next++) {
-            const auto [a, b, cost] = tasks[t];
-            if (b < 0) {
-                worker.single_axes(a);
-            } else if (a == b) {
-                worker.own_axis(local.axes[static_cast<std::size_t>(a)]);
-            } else {
-                // The axis with fewer tests outside: what is done once for each of its tests is done less often.
-                const bool is_in_order =
-                    local.axes[static_cast<std::size_t>(a)].n_tests <= local.axes[static_cast<std::size_t>(b)].n_tests;
-                worker.two_axes(is_in_order ? a : b, is_in_order ? b : a);
-            }
-        }
-    };
-    std::vector<Gains> theirs(static_cast<std::size_t>(std::max(0, n_threads - 1)), Gains(gains.left[0].size()));
-    share_work(n_threads,
-               [&](int worker) { work_off(worker == 0 ? gains : theirs[static_cast<std::size_t>(worker) - 1]); });
+    std::vector<Gains> theirs(static_cast<std::size_t>(n_threads_ - 1), Gains(gains_.left[0].size()));
+    share_work(n_threads_, [&](int worker) {
+        work_off(slice, next, worker == 0 ? gains_ : theirs[static_cast<std::size_t>(worker) - 1]);
+    });
     for (const Gains& found : theirs) {
-        gains.merge(found);
+        gains_.merge(found);
+    }
+    if (prepared_.control.should_stop()) {
+        return false;
+    }
+    for (const Task& task : slice) {
+        for_axes_of(task, [&](std::size_t axis) { --n_left_[axis]; });
+    }
+    return true;
+}
+
+Amount TripleGains::lower_of_unfinished() const {
+    Amount lower = unreachable;
+    for (std::size_t axis = 0; axis < n_left_.size(); ++axis) {
+        lower = is_finished(axis) ? lower : std::min(lower, axis_lower_[axis]);
+    }
+    return lower;
+}
+
+void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) {
+    TripleGains triples(prepared, table, gains, std::vector<Amount>(prepared.local.axes.size(), 0), n_threads);
+    while (triples.work(unreachable)) {
     }
 }
 

@@ -70,8 +70,8 @@ bool TwoLabels::triples_pay(const Local& local, bool is_patient) const {
 }
 
 // Pre: depth is 1, 2 or 3. Post: either `value` is the optimum, or no tree costs less than the budget.
-TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int depth, Amount budget,
-                                   int n_threads) const {
+TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int depth, Amount budget, int n_threads,
+                                   const Slices* slices) const {
     const Amount penalty = penalty_;
     const Amount leaf_gain = magnitude(set.balance) - 2 * penalty;
     const auto to_cost = [&](Amount gain) { return (set.worst - gain) >> 1; };
@@ -100,34 +100,14 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     Gains gains(n_tests, depth == 2 ? 2 : 4);
     Wanted wanted;
-    bool is_shallow = false;
     if (depth == 2) {
         wanted.more_than = set.worst - 2 * std::min(budget, answer.value);
         find_pair_gains(prepared, gains, wanted);
-    } else {
-        PairTable table(local);
-        find_all_pair_gains(prepared, gains, table);
-        // A tree is of depth two at most, or it has at least four leaves.
-        if (!control_.is_off(no_leaf_bound) && !control_.should_stop()) {
-            Amount best = leaf_gain;
-            for (std::size_t t = 0; t < n_tests; ++t) {
-                best = std::max(best, gains.total(t, amounts.shift, penalty));
-            }
-            const Amount deeper = bounds::deeper_than(2, penalty);
-            const Amount lower = std::min(to_cost(best + amounts.slack), deeper);
-            if (lower >= budget) {
-                answer.lower = lower;
-                return answer;
-            }
-            // For certain, whatever was rounded: the best tree of depth two costs no more than any deeper one.
-            is_shallow = to_cost(best - amounts.slack) < deeper;
-        }
-        if (!is_shallow && !control_.should_stop()) {
-            find_triple_gains(prepared, table, gains, n_threads);
-        }
+        answer.lower = std::min(answer.value, bounds::split(penalty));
+    } else if (!find_triples(prepared, set, budget, n_threads, slices, gains, wanted, answer)) {
+        return answer;
     }
     if (control_.should_stop()) {
-        answer.lower = std::min(answer.value, 2 * penalty);
         return answer;
     }
     // No split can save more than everything, less its two penalties.
@@ -143,15 +123,17 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
             candidates.assign(1, static_cast<std::int32_t>(t));
         }
     }
-    answer.lower = to_cost(std::max({leaf_gain, best, wanted.passed_over}));
+    answer.lower = std::min(answer.value, to_cost(std::max({leaf_gain, best, wanted.passed_over})));
     if (answer.lower >= budget || best <= leaf_gain) {
-        answer.value = answer.lower >= budget ? answer.value : leaf_value(set);
-        answer.lower = std::min(answer.lower, answer.value);
         return answer;
     }
     if (amounts.slack == 0) {
-        answer.value = answer.lower;
-        set_root(candidates.front());
+        // Else slices have found a tree as good.
+        if (to_cost(best) < answer.value) {
+            answer.value = to_cost(best);
+            answer.tree = nullptr;
+            set_root(candidates.front());
+        }
         return answer;
     }
     // Rounded amounts: every root test that may be the best is solved exactly, most promising first.
@@ -185,31 +167,119 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
                 return answer;
             }
         }
-        const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])];
-        const Split split = split_rows(instance_, set, axis, test - axis.first_test);
-        // Sides may be swapped here; only their sum matters.
-        const Answer left = solve(split.left, Local(instance_, split.left), depth - 1, goal - penalty);
-        if (left.lower + penalty >= goal) {
-            continue;
-        }
-        const Answer right = solve(split.right, Local(instance_, split.right), depth - 1, goal - left.value);
-        if (control_.should_stop()) {
+        if (!try_root(set, local, test, depth, goal, answer)) {
             return answer;
-        }
-        if (left.value + right.value < goal) {
-            goal = left.value + right.value;
-            answer.value = goal;
-            set_root(test);
-            NodePtr left_tree = tree_of(split.left, depth - 1, left);
-            NodePtr right_tree = tree_of(split.right, depth - 1, right);
-            if (axis.is_reversed) {
-                std::swap(left_tree, right_tree);
-            }
-            answer.tree = make_split(answer.axis, answer.code, std::move(left_tree), std::move(right_tree));
         }
     }
     answer.lower = std::max(answer.lower, goal);
     return answer;
+}
+
+// Solves the sides of a root test exactly. Post: where its best tree costs less than the goal, it is the answer and
+// sets the goal. False: it was stopped, and nothing has changed.
+bool TwoLabels::try_root(const RowSet& set, const Local& local, std::int32_t test, int depth, Amount& goal,
+                         Answer& answer) const {
+    const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])];
+    const Split split = split_rows(instance_, set, axis, test - axis.first_test);
+    // Sides may be swapped here; only their sum matters.
+    const Answer left = solve(split.left, Local(instance_, split.left), depth - 1, goal - penalty_);
+    if (left.lower + penalty_ >= goal) {
+        return true;
+    }
+    const Answer right = solve(split.right, Local(instance_, split.right), depth - 1, goal - left.value);
+    NodePtr left_tree;
+    NodePtr right_tree;
+    if (left.value + right.value < goal) {
+        left_tree = tree_of(split.left, depth - 1, left);
+        right_tree = tree_of(split.right, depth - 1, right);
+    }
+    if (control_.should_stop()) {
+        return false;
+    }
+    if (left_tree) {
+        goal = left.value + right.value;
+        answer.value = goal;
+        answer.axis = axis.axis;
+        answer.code = local.test_code[static_cast<std::size_t>(test)];
+        if (axis.is_reversed) {
+            std::swap(left_tree, right_tree);
+        }
+        answer.tree = make_split(answer.axis, answer.code, std::move(left_tree), std::move(right_tree));
+    }
+    return true;
+}
+
+// Depth three, a slice at a time. Pre: the answer is the set's leaf. Post: the answer's bound is true, and its tree,
+// where somebody hears of it, the best that was read off between slices. True, unless it was stopped: of every root
+// test that may have a tree cheaper than that, than the others and than the budget the gains are known, `passed_over`
+// holds for the rest, and gains that are not known in full are those of some tree. False: the bound says all.
+bool TwoLabels::find_triples(const Prepared& prepared, const RowSet& set, Amount budget, int n_threads,
+                             const Slices* slices, Gains& gains, Wanted& wanted, Answer& answer) const {
+    const Local& local = prepared.local;
+    const RoundedAmounts& amounts = prepared.amounts;
+    const auto n_tests = static_cast<std::size_t>(local.n_tests);
+    const auto to_cost = [&](Amount gain) { return (set.worst - gain) >> 1; };
+    const Amount leaf = answer.value;
+    const auto best_of = [&](std::size_t from, std::size_t to) {
+        std::pair<Amount, std::size_t> best{-unreachable, from};
+        for (std::size_t t = from; t < to; ++t) {
+            if (const Amount gain = gains.total(t, amounts.shift, penalty_); gain > best.first) {
+                best = {gain, t};
+            }
+        }
+        return best;
+    };
+    answer.lower = std::min(leaf, bounds::split(penalty_));
+    PairTable table(local);
+    find_all_pair_gains(prepared, gains, table);
+    if (control_.should_stop()) {
+        return true;
+    }
+    // A tree is of depth two at most, or it has at least four leaves.
+    if (!control_.is_off(no_leaf_bound)) {
+        const Amount best = std::max(set.worst - 2 * leaf, best_of(0, n_tests).first);
+        const Amount deeper = bounds::deeper_than(2, penalty_);
+        const Amount lower = std::min(to_cost(best + amounts.slack), deeper);
+        answer.lower = std::max(answer.lower, lower);
+        // Or, for certain, whatever was rounded, the best tree of depth two costs no more than any deeper one.
+        if (lower >= budget || to_cost(best - amounts.slack) < deeper) {
+            return lower < budget;
+        }
+    }
+    std::vector<Amount> axis_lower(local.axes.size(), answer.lower);
+    for (std::size_t a = 0; slices != nullptr && a < slices->axis_lower.size(); ++a) {
+        axis_lower[a] = std::max(axis_lower[a], slices->axis_lower[a]);
+    }
+    TripleGains triples(prepared, table, gains, std::move(axis_lower), n_threads);
+    const bool is_heard = slices != nullptr && slices->report;
+    Amount cap = std::min(budget, leaf);  // some tree is known to cost no more, or more is of no use
+    Amount goal = cap;                    // less than it is worth a tree
+    while (triples.work(cap)) {
+        const Amount unfinished = triples.lower_of_unfinished();
+        const auto [gain, test] = best_of(0, n_tests);
+        const Amount found = to_cost(gain - amounts.slack);
+        cap = std::min(cap, found);
+        if (unfinished >= cap) {
+            break;
+        }
+        Amount finished = leaf;
+        for (std::size_t a = 0; a < local.axes.size(); ++a) {
+            const auto from = static_cast<std::size_t>(local.axes[a].first_test);
+            const std::size_t to = from + static_cast<std::size_t>(local.axes[a].n_tests);
+            if (triples.is_finished(a)) {
+                finished = std::min(finished, to_cost(best_of(from, to).first + amounts.slack));
+            }
+        }
+        answer.lower = std::max(answer.lower, std::min(finished, unfinished));
+        if (is_heard) {
+            if (found < goal) {
+                try_root(set, local, static_cast<std::int32_t>(test), 3, goal, answer);
+            }
+            slices->report(answer);
+        }
+    }
+    wanted.passed_over = set.worst - 2 * triples.lower_of_unfinished();
+    return true;
 }
 
 // Pre: the answer holds a bound, and every root test whose tree may cost less than the goal is in doubt. Post: as of

@@ -11,6 +11,8 @@
 // 64 bits, so the answer does not depend on the rounding.
 #pragma once
 
+#include <functional>
+
 #include "control.hpp"
 #include "kernels/kernels.hpp"
 #include "shallow/outcome.hpp"
@@ -18,6 +20,8 @@
 namespace certree {
 
 struct Prepared;
+struct Gains;
+struct Wanted;
 
 class TwoLabels {
 public:
@@ -31,8 +35,14 @@ public:
         std::int32_t code = 0;
         NodePtr tree;  // an optimal tree, where finding the value found one; else to be extracted
     };
-    // depth 1, 2 or 3.
-    Answer solve(const RowSet& set, const Local& local, int depth, Amount budget, int n_threads = 1) const;
+    // Depth three takes a while: what is known beforehand of its root tests, and who hears of it between two slices.
+    struct Slices {
+        std::vector<Amount> axis_lower;             // by local axis: no tree with its root there costs less
+        std::function<void(const Answer&)> report;  // the best tree so far, where there is one, and a true bound
+    };
+    // depth 1, 2 or 3. On a stop the bound is still true, and the value is that of the best tree found.
+    Answer solve(const RowSet& set, const Local& local, int depth, Amount budget, int n_threads = 1,
+                 const Slices* slices = nullptr) const;
 
     // An optimal tree of the set; or one below a root test that is known to be optimal.
     NodePtr extract(const RowSet& set, int depth) const;
@@ -50,6 +60,10 @@ public:
     static std::int32_t leaf_label(const RowSet& set) { return set.balance >= 0 ? 0 : 1; }
 
 private:
+    bool find_triples(const Prepared& prepared, const RowSet& set, Amount budget, int n_threads, const Slices* slices,
+                      Gains& gains, Wanted& wanted, Answer& answer) const;
+    bool try_root(const RowSet& set, const Local& local, std::int32_t test, int depth, Amount& goal,
+                  Answer& answer) const;
     void settle_exactly(const Prepared& prepared, const RowSet& set, const std::vector<std::int32_t>& doubts,
                         Amount goal, Answer& answer) const;
     NodePtr tree_of(const RowSet& set, int depth, const Answer& answer) const;
