@@ -76,6 +76,7 @@ def join(parts: Any) -> Any:
 @example('"1\n2"\n', "a\n")
 @example("\ufeff1\n2\n", "a\n")
 @example("nan(1)\n2\n", "a\n")
+@pytest.mark.no_cover
 def test_any_text(tmp_path_factory: pytest.TempPathFactory, text: str, header: str) -> None:
     path = tmp_path_factory.mktemp("blocks") / "table.csv"
     path.write_bytes((header + text).encode("utf-8"))

@@ -127,6 +127,7 @@ def test_sets_of_classifiers_with_class_weights_and_of_policies(tiny: tuple[pd.D
     assert not certify.check_set(forged, trees, X, sample_weight=w, rewards=rewards).holds
 
 
+@pytest.mark.no_cover
 def test_the_complete_part_of_a_stopped_set_is_proved() -> None:
     rng = np.random.default_rng(5)
     X, y = rng.integers(0, 5, (40, 5)), rng.integers(0, 2, 40)

@@ -233,6 +233,7 @@ def list_edited(table: Table, seed: int, tolerance: float, *, idle: bool) -> tup
 
 @settings(max_examples=30)
 @given(table=tables(**SMALL), seed=st.integers(0, 2**32 - 1), tolerance=TOLERANCES, idle=st.booleans())
+@pytest.mark.no_cover
 def test_edited_sets_equal_enumeration(table: Table, seed: int, tolerance: float, idle: bool) -> None:
     problem, oracle, expected = list_edited(table, seed, tolerance, idle=idle)
     found = find_tree_set(problem, tolerance, Limits(), idle=idle)
@@ -247,6 +248,7 @@ def test_edited_sets_equal_enumeration(table: Table, seed: int, tolerance: float
     table=tables(constraints=CONSTRAINTS, **SMALL), seed=st.integers(0, 2**32 - 1), tolerance=TOLERANCES,
     idle=st.booleans(),
 )  # fmt: skip
+@pytest.mark.no_cover
 def test_edited_sets_within_all_limits(table: Table, seed: int, tolerance: float, idle: bool) -> None:
     problem, oracle, expected = list_edited(table, seed, tolerance, idle=idle)
     check_members(problem, find_tree_set(problem, tolerance, Limits(), idle=idle), oracle, expected)

@@ -13,6 +13,8 @@ from fuzz.brute import Rules, best_by_leaves, list_tests, route, trees_of
 from fuzz.families import FAMILIES, check, draw
 from fuzz.truth import MismatchError
 
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_a_short_run_of_every_family(family: str) -> None:

@@ -187,6 +187,7 @@ def test_a_chain_of_many_levels_works_everywhere() -> None:
     assert to_sklearn(again).predict(X).tolist() == tree.predict(X).tolist()
 
 
+@pytest.mark.no_cover
 def test_a_chain_of_too_many_levels_is_refused() -> None:
     document = make_chain(10).to_dict()
     levels = 30_000

@@ -20,6 +20,8 @@ from random_problems import CONSTRAINTS, WEIGHT_KINDS, Table, make_weights, tabl
 from certree import Limits, Problem, Solution, SparseTreeClassifier, certify, datasets, solve
 from certree.solver import SWITCHES
 
+pytestmark = pytest.mark.no_cover
+
 EPSILON = float(np.finfo(float).eps)
 
 

@@ -34,6 +34,7 @@ def hull_of(front: dict[int, Fraction]) -> list[tuple[int, Fraction]]:
 
 
 @pytest.mark.parametrize("constraints", [(), *((name,) for name in CONSTRAINTS)], ids=str)
+@pytest.mark.no_cover
 def test_the_path_is_the_hull_of_the_front(constraints: tuple[str, ...]) -> None:
     @given(tables(depths=(1, 2, 3), constraints=constraints))
     def compare(table: Table) -> None:

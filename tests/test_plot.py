@@ -62,6 +62,7 @@ LONG = "household_income_in_the_previous_year_usd"
 
 @pytest.mark.parametrize("direction", ["auto", "down", "right"])
 @pytest.mark.parametrize("depth", [0, 1, 3, 6])
+@pytest.mark.no_cover
 def test_boxes_do_not_overlap_and_lie_inside_the_figure(depth: int, direction: Any) -> None:
     tree = full_tree(depth, LONG)
     ax = plot_tree(tree, direction=direction)

@@ -91,6 +91,7 @@ def test_costs_are_taken_off_and_costs_of_outcome_change_sign(score: Any, log: A
     np.testing.assert_allclose(turned, plain - own)
 
 
+@pytest.mark.no_cover
 def test_scores_are_right_on_average_where_plain_means_are_not(log: Any) -> None:
     truth = log.expected.mean(axis=0)
     plain = np.array([log.outcome[log.treatment == action].mean() for action in range(3)])

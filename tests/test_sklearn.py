@@ -25,6 +25,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from certree import SparseTreeClassifier, Tree, certify
 
+pytestmark = pytest.mark.no_cover
+
 DATA = Path(__file__).parent / "data"
 
 

@@ -79,6 +79,7 @@ def without_labels(tree: Any) -> Any:
 
 
 @given(table=tables(**SMALL), tolerance=TOLERANCES, idle=st.booleans())
+@pytest.mark.no_cover
 def test_equals_enumeration(table: Table, tolerance: float, idle: bool) -> None:
     problem = table.problem
     assume(is_sensible(problem, tolerance))
@@ -98,6 +99,7 @@ def test_equals_enumeration_within_all_limits(table: Table, tolerance: float, id
 
 
 @given(table=tables(**SMALL), tolerance=TOLERANCES)
+@pytest.mark.no_cover
 def test_facts_of_columns_and_rows(table: Table, tolerance: float) -> None:
     problem = table.problem
     assume(is_sensible(problem, tolerance))
