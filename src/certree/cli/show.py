@@ -24,7 +24,14 @@ def add_parser(commands: Any) -> None:
     add_hiding(parser)
     parser.add_argument(
         "--rename", nargs="+", type=read_name, default=[], metavar="NAME=TEXT",
-        help='what to call columns, labels and actions, with units if you like: "re75=Earnings in 1975 ($)"',
+        help='what to call columns, labels and actions: "re75=Earnings in 1975"',
+    )  # fmt: skip
+    parser.add_argument(
+        "--unit", nargs="+", type=read_name, default=[], metavar="COLUMN=UNIT", help="what its numbers count: re75=$"
+    )
+    parser.add_argument(
+        "--answers", nargs="+", type=read_name, default=[], metavar="COLUMN=LOW/HIGH",
+        help="words in place of a comparison, in a column with one cut: black=no/yes",
     )  # fmt: skip
     add_example(parser, "certree show model.json --plot tree.png")
     parser.set_defaults(run=run)
@@ -55,7 +62,13 @@ def choose_names(tree: Tree, options: argparse.Namespace) -> dict[str, Any]:
         if name not in columns and name not in labels:
             raise ValueError(f"--rename names {name!r}, which is no column and no label of {options.model}")
         if name in columns:
-            chosen["feature_names"][name] = text
+            chosen["feature_names"][name] = {"name": text}
         if name in labels:
             chosen["class_names"][labels[name]] = text
+    for flag, key, pairs in (("--unit", "unit", options.unit), ("--answers", "answers", options.answers)):
+        for name, text in pairs:
+            if name not in columns:
+                raise ValueError(f"{flag} names {name!r}, which is no column of {options.model}")
+            words = tuple(text.split("/")) if key == "answers" else text
+            chosen["feature_names"].setdefault(name, {})[key] = words
     return chosen

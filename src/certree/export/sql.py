@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from certree.export.text import Labels, Names, named_tree
-from certree.tree import Test, Value
+from certree.export.text import named_tree
+from certree.tree import Labels, Names, Test, Value
 
 INDENT = "  "
 

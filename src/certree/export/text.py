@@ -6,10 +6,9 @@ Names and categories of any characters are escaped for their form. Numbers are r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from certree.tree import READABLE, Digits, Test, Tree, tree_of
+from certree.tree import READABLE, Digits, Labels, Names, Test, Tree, tree_of
 from certree.tree.words import (
     WIDEST_INDENT,
     answers,
@@ -18,11 +17,9 @@ from certree.tree.words import (
     leaf_colour,
     leaf_text,
     one_line,
+    question_text,
     size_text,
 )
-
-Names = Sequence[str] | Mapping[str, str] | None
-Labels = Sequence[Any] | Mapping[Any, Any] | None
 
 
 def named_tree(model: Any, feature_names: Names, class_names: Labels, hide_below: int | None = None) -> Tree:
@@ -51,7 +48,8 @@ def export_text(
         Whether to say of each leaf what share of its weight carries its label (of a policy's: the mean reward of its
         action), and how many rows it holds.
     feature_names : list of names or mapping, default=None
-        Other names for the columns: all of them in order, or those that change, by their own name.
+        Other names for the columns: all of them in order, or those that change, by their own name. In place of a name
+        there may be more words, as `Tree.renamed` takes them: `{"age": {"name": "Age", "unit": "years"}}`.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
     hide_below : int or None, default=None
@@ -101,7 +99,8 @@ def export_dot(
         Significant digits of thresholds. "readable" rounds numbers that are too long to read; None writes all of them
         exactly.
     feature_names : list of names or mapping, default=None
-        Other names for the columns: all of them in order, or those that change, by their own name.
+        Other names for the columns: all of them in order, or those that change, by their own name. In place of a name
+        there may be more words, as `Tree.renamed` takes them: `{"age": {"name": "Age", "unit": "years"}}`.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
     hide_below : int or None, default=None
@@ -137,10 +136,10 @@ def export_dot(
             text = f"{_dot(label_text(tree.node_label(node)))}\\n{_dot(leaf_text(tree, node))}"
             lines.append(f'  {node} [label="{text}", fillcolor="{leaf_colour(tree, node)}"];')
         else:
-            text = f"{_dot(tree.test(node).describe(digits=digits))}\\n{_dot(size_text(tree, node))}"
+            text = f"{_dot(question_text(tree.test(node), digits))}\\n{_dot(size_text(tree, node))}"
             lines.append(f'  {node} [label="{text}"];')
             for child, answer in zip((tree.left[node], tree.right[node]), answers(tree.test(node)), strict=True):
-                lines.append(f'  {node} -> {child} [label="{answer}"];')
+                lines.append(f'  {node} -> {child} [label="{_dot(answer)}"];')
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -176,7 +175,8 @@ def export_latex(
         Significant digits of thresholds. "readable" rounds numbers that are too long to read; None writes all of them
         exactly.
     feature_names : list of names or mapping, default=None
-        Other names for the columns: all of them in order, or those that change, by their own name.
+        Other names for the columns: all of them in order, or those that change, by their own name. In place of a name
+        there may be more words, as `Tree.renamed` takes them: `{"age": {"name": "Age", "unit": "years"}}`.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
     hide_below : int or None, default=None
@@ -220,8 +220,8 @@ def export_latex(
         parts.append(f"{indent}[{{{_latex_test(tree.test(node), digits)}}}{side}")
         waiting += [
             (None, "", level),
-            (int(tree.right[node]), fails, level + 1),
-            (int(tree.left[node]), holds, level + 1),
+            (int(tree.right[node]), _latex(fails), level + 1),
+            (int(tree.left[node]), _latex(holds), level + 1),
         ]
     lines = [
         r"% needs \usepackage{forest,textcomp}",
@@ -236,7 +236,7 @@ def export_latex(
 
 def _latex_test(test: Test, digits: Digits) -> str:
     """The test with a mathematician's relation sign: the name and what follows are escaped each by itself."""
-    text, name = test.describe(digits=digits), test.column.name
+    text, name = question_text(test, digits), test.column.name
     rest = text[len(name) :]
     for plain, sign in _RELATIONS.items():
         if rest.startswith(plain):

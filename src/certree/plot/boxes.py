@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from certree.plot.canvas import text_width
 from certree.tree import Digits, Test, Tree
-from certree.tree.words import label_text, reward_text, share_of_label, share_text, size_text
+from certree.tree.words import label_text, question_text, reward_text, share_of_label, share_text, size_text
 
 INK, PALE_INK, LINE = "#222222", "#666666", "#9a9a9a"
 MARK = "#c0392b"
@@ -69,7 +69,7 @@ def make_box(tree: Tree, node: int, digits: Digits, font_size: float, *, is_flat
 
 def _test_text(test: Test, digits: Digits) -> str:
     """The test with the sign that pictures can afford."""
-    text, name = test.describe(digits=digits), test.column.name
+    text, name = question_text(test, digits), test.column.name
     rest = text[len(name) :]
     if test.threshold is not None:
         rest = rest.replace(" <= ", " ≤ ", 1)

@@ -13,21 +13,24 @@ from certree.plot.boxes import Box
 from certree.tree import Tree
 
 
-def place_down(tree: Tree, boxes: Sequence[Box], gap: float, level_gap: float) -> tuple[list[float], list[float]]:
-    """Each box's left and upper edge; below the root is negative."""
-    centre, start = _place(tree, [box.width for box in boxes], [box.height for box in boxes], gap, level_gap)
+def place_down(
+    tree: Tree, boxes: Sequence[Box], gap: float, level_gap: float, apart: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """Each box's left and upper edge; below the root is negative. `apart` is the least way between two siblings."""
+    centre, start = _place(tree, [box.width for box in boxes], [box.height for box in boxes], gap, level_gap, apart)
     left = [middle - box.width / 2 for middle, box in zip(centre, boxes, strict=True)]
     return left, [-offset for offset in start]
 
 
 def place_right(tree: Tree, boxes: Sequence[Box], gap: float, level_gap: float) -> tuple[list[float], list[float]]:
     """The same of a tree that grows to the right, the branch where a test holds above the other."""
-    centre, start = _place(tree, [box.height for box in boxes], [box.width for box in boxes], gap, level_gap)
+    breadths, apart = [box.height for box in boxes], [0.0] * tree.n_nodes
+    centre, start = _place(tree, breadths, [box.width for box in boxes], gap, level_gap, apart)
     return start, [box.height / 2 - middle for middle, box in zip(centre, boxes, strict=True)]
 
 
 def _place(
-    tree: Tree, breadths: Sequence[float], depths: Sequence[float], gap: float, level_gap: float
+    tree: Tree, breadths: Sequence[float], depths: Sequence[float], gap: float, level_gap: float, apart: Sequence[float]
 ) -> tuple[list[float], list[float]]:
     """Each node's centre across the direction of growth, and where it begins along it."""
     level = tree.node_depth
@@ -45,6 +48,7 @@ def _place(
             continue
         left, right = int(tree.left[node]), int(tree.right[node])
         shift = max(a[1] + gap - b[0] for a, b in zip(outline[left], outline[right], strict=False))
+        shift = max(shift, apart[node] + centre[left] - centre[right])
         middle = (centre[left] + centre[right] + shift) / 2
         for child, move in ((left, -middle), (right, shift - middle)):
             members[node] += members[child]

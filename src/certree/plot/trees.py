@@ -9,7 +9,7 @@ from certree.certificate.words import make_statement
 from certree.plot.boxes import LINE, LINE_HEIGHT, MARK, PALE_INK, SMALL, Box, make_box
 from certree.plot.canvas import import_pyplot, text_width
 from certree.plot.layout import place_down, place_right
-from certree.tree import READABLE, Digits, Tree, tree_of
+from certree.tree import READABLE, Digits, Labels, Names, Tree, tree_of
 from certree.tree.words import PALETTE, amount_text, answers, hidden_text, leaf_colour
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ DOT = "  ·  "
 def plot_tree(
     model: Any,
     *,
-    feature_names: Sequence[str] | Mapping[str, str] | None = None,
-    class_names: Sequence[Any] | Mapping[Any, Any] | None = None,
+    feature_names: Names = None,
+    class_names: Labels = None,
     filled: bool = True,
     ax: Axes | None = None,
     digits: Digits = READABLE,
@@ -43,7 +43,8 @@ def plot_tree(
     ----------
     model : fitted estimator, Solution or Tree
     feature_names : list of names or mapping, default=None
-        Other names for the columns: all of them in order, or those that change, by their own name.
+        Other names for the columns: all of them in order, or those that change, by their own name. In place of a name
+        there may be more words, as `Tree.renamed` takes them: `{"age": {"name": "Age", "unit": "years"}}`.
     class_names : list of labels or mapping, default=None
         Other names for the labels or actions, likewise.
     hide_below : int or None, default=None
@@ -94,11 +95,16 @@ def plot_tree(
         raise ValueError(f"direction must be 'auto', 'down' or 'right', not {direction!r}")
     tree = tree_of(model).renamed(feature_names, class_names).veiled(hide_below)
     boxes = [make_box(tree, node, digits, font_size) for node in range(tree.n_nodes)]
-    x, y = place_down(tree, boxes, gap=1.1 * font_size, level_gap=3.6 * font_size)
+    answered = [_answer_widths(tree, node, SMALL * font_size) for node in range(tree.n_nodes)]
+    # Words of the reader's own stand half-way down their branches, so half of the way between these is theirs.
+    apart = [sum(widths) + 2 * font_size if widths else 0.0 for widths in answered]
+    x, y = place_down(tree, boxes, gap=1.1 * font_size, level_gap=3.6 * font_size, apart=apart)
     is_down = direction == "down" or (direction == "auto" and _span(x, boxes) <= WIDEST_PICTURE)
     if not is_down:
         boxes = [make_box(tree, node, digits, font_size, is_flat=True) for node in range(tree.n_nodes)]
-        x, y = place_right(tree, boxes, gap=0.8 * font_size, level_gap=4.2 * font_size)
+        widest_answer = max((width for widths in answered for width in widths), default=0.0)
+        level_gap = max(4.2 * font_size, widest_answer / 0.76 + font_size)
+        x, y = place_right(tree, boxes, gap=0.8 * font_size, level_gap=level_gap)
 
     margin, small = 0.8 * font_size, SMALL * font_size
     left, right = min(x) - margin, max(edge + box.width for edge, box in zip(x, boxes, strict=True)) + margin
@@ -141,6 +147,16 @@ def plot_tree(
 
 def _span(x: Sequence[float], boxes: Sequence[Box]) -> float:
     return max(edge + box.width for edge, box in zip(x, boxes, strict=True)) - min(x)
+
+
+def _answer_widths(tree: Tree, node: int, size: float) -> list[float]:
+    """How wide the words at a node's branches are, where they are the reader's own."""
+    own = None if tree.column[node] < 0 else tree.test(node).answers
+    return [] if own is None else [text_width(_break_answer(answer).split("\n")[0], size) for answer in own]
+
+
+def _break_answer(answer: str) -> str:
+    return answer.replace(" or missing", " or\nmissing")
 
 
 # Captions -----------------------------------------------------------------------------------------------------------
@@ -211,12 +227,13 @@ def _draw_branches(
                 )
             )  # fmt: skip
             # Where the curve has run its first third: the two answers stand apart and clear of both boxes.
-            along, across = (0.26, 0.36) if is_down else (0.62, 0.74)
-            is_long = is_down and " " in answer  # grows away from its neighbour, on two lines
+            is_own = tree.test(node).answers is not None
+            along, across = (0.62, 0.74) if not is_down else (0.5, 0.5) if is_own else (0.26, 0.36)
+            is_long = is_down and not is_own and " " in answer  # grows away from its neighbour, on two lines
             ax.text(
                 along * (end[0] - start[0]) + start[0] - 0.6 * font_size * is_long,
                 across * (end[1] - start[1]) + start[1],
-                answer.replace(" missing", "\nmissing"),
+                _break_answer(answer), parse_math=False,
                 fontsize=SMALL * font_size * scale, color=PALE_INK, ha="left" if is_long else "center", va="center",
                 zorder=2, bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none"},
             )  # fmt: skip

@@ -10,7 +10,7 @@ lone leaf has depth 0.
 
 from certree.tree.asked import Asked, EditError, UnknownCategoryError, find_column, read_test, write_test
 from certree.tree.columns import READABLE, Array, Column, Digits, Kind, Test, Value, format_number, plain_value
-from certree.tree.nodes import DEEPEST, Tree, find_hidden, tree_of
+from certree.tree.nodes import DEEPEST, Labels, Names, Tree, find_hidden, tree_of
 from certree.tree.plain import FORMAT, LARGEST_INDEX
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "Digits",
     "EditError",
     "Kind",
+    "Labels",
+    "Names",
     "Test",
     "Tree",
     "UnknownCategoryError",

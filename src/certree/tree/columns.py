@@ -53,6 +53,10 @@ class Column:
     highest; empty for a numeric column."""
     has_missing: bool = False
     """Whether training saw missing values here."""
+    unit: str = ""
+    """What stands behind the numbers of a numeric column where it is shown."""
+    answers: tuple[str, str] | None = None
+    """What is shown in place of a comparison, in a column with one cut: what lies below it, and what lies above."""
 
     def read(self, values: Array, table: Table | None = None) -> Array:
         """Values of this column in the sort that its tests compare, or an error that names what differs.
@@ -105,11 +109,13 @@ class Test:
         asks for so many significant digits.
         """
         name = self.column.name
+        if self.answers is not None:
+            return f"{name}: {self.answers[not holds]}"
         if self.threshold is not None:
             relation = "<=" if holds else ">"
             is_ordered = self.column.kind == "ordered"
             bound = repr(self.bound) if is_ordered else format_number(self.threshold, digits)
-            text = f"{name} {relation} {bound}"
+            text = f"{name} {relation} {bound} {self.column.unit}".rstrip()
             # Only a column that had missing values is worth the words about where they go.
             return f"{text} or missing" if self.missing_left == holds and self.column.has_missing else text
         if self.category is None:
@@ -119,6 +125,18 @@ class Test:
         if self.column.kind == "boolean":
             return f"{name} is {'' if holds else 'not '}{str(self.category).lower()}"
         return f"{name} {'==' if holds else '!='} {self.category!r}"
+
+    @property
+    def answers(self) -> tuple[str, str] | None:
+        """What is shown for the test and for its opposite in place of a comparison, where the column says so."""
+        if self.column.answers is None or (self.threshold is None and self.category is None):
+            return None
+        low, high = self.column.answers
+        if self.threshold is None:
+            return (high, low) if self.category is True else (low, high)
+        if not self.column.has_missing:
+            return low, high
+        return (f"{low} or missing", high) if self.missing_left else (low, f"{high} or missing")
 
     def holds(self, values: Array) -> Array:
         """Whether the test holds, for each value that `Column.read` gave."""

@@ -17,6 +17,10 @@ from certree.tree.words import describe_tree
 DEEPEST = 10_000
 """Levels below the root at most. No search goes so deep, and a tree that does is somebody's attempt to break things."""
 
+Names = Sequence[str] | Mapping[str, str | Mapping[str, Any]] | None
+"""What columns are called where they are shown: all names in order, or some by their own name, with more words."""
+Labels = Sequence[Any] | Mapping[Any, Any] | None
+
 
 @dataclass(frozen=True, eq=False)
 class Tree:
@@ -267,20 +271,69 @@ class Tree:
 
     def renamed(
         self,
-        columns: Sequence[str] | Mapping[str, str] | None = None,
-        labels: Sequence[Value] | Mapping[Any, Value] | None = None,
+        columns: Names = None,
+        labels: Labels = None,
     ) -> Tree:
         """The same tree with other names, for showing it: all of them in order, or those that change by their old name.
 
         Such a tree predicts tables whose columns have the new names.
+
+        Parameters
+        ----------
+        columns : sequence or mapping, default=None
+            In place of a name there may be a mapping with some of "name", "unit" (shown behind the numbers of a numeric
+            column) and "answers". Two answers take the place of a comparison, in a column with one cut:
+            `{"black": {"name": "Black", "answers": ("no", "yes")}}` shows "black <= 0.5" as "Black: no".
+        labels : sequence or mapping, default=None
+
+        Returns
+        -------
+        Tree
+
+        Raises
+        ------
+        ValueError
+            If a name does not exist, if the number of names is wrong, or if a column cannot be shown as asked for.
+
+        Examples
+        --------
+        >>> from certree import SparseTreeClassifier
+        >>> tree = SparseTreeClassifier(1, 0.01).fit([[0], [1]], ["low", "high"]).tree_
+        >>> print(tree.renamed({"x0": {"name": "Black", "answers": ("no", "yes")}}))
+        ├── Black: no: low    100% of 1 row
+        └── Black: yes: high  100% of 1 row
         """
         own = tuple(column.name for column in self.columns)
-        names = _rename("feature_names", own, columns)
+        words = _rename("feature_names", own, columns)
         return replace(
             self,
-            columns=tuple(replace(column, name=str(name)) for column, name in zip(self.columns, names, strict=True)),
+            columns=tuple(self._reword(place, given) for place, given in enumerate(words)),
             labels=tuple(plain_value(label) for label in _rename("class_names", self.labels, labels)),
         )
+
+    def _reword(self, place: int, words: Any) -> Column:
+        """A column as it is to be shown."""
+        column = self.columns[place]
+        if not isinstance(words, Mapping):
+            return replace(column, name=str(words))
+        unknown = [key for key in words if key not in ("name", "unit", "answers")]
+        if unknown:
+            raise ValueError(
+                f"feature_names has {unknown[0]!r} for {column.name!r}; a column has a name, a unit and answers"
+            )
+        name, unit, answers = str(words.get("name", column.name)), str(words.get("unit", "")), words.get("answers")
+        if unit and column.kind != "numeric":
+            raise ValueError(f"feature_names has a unit for {column.name!r}, which is {column.kind}")
+        if answers is not None:
+            if isinstance(answers, str) or len(answers) != 2:
+                raise ValueError(f"the answers of {column.name!r} must be two texts, not {answers!r}")
+            if column.kind == "categorical":
+                raise ValueError(f"feature_names has two answers for {column.name!r}, which is categorical")
+            cuts = {self.test(int(node)).threshold for node in np.flatnonzero(self.column == place)} - {None}
+            if len(cuts) > 1:
+                raise ValueError(f"feature_names has two answers for {column.name!r}, which has {len(cuts)} cuts")
+            answers = (str(answers[0]), str(answers[1]))
+        return replace(column, name=name, unit=unit, answers=answers)
 
     def veiled(self, least: int | None) -> Tree:
         """The same tree for showing it to others, without the figures of leaves that hold fewer than `least` rows.

@@ -62,8 +62,15 @@ def path_text(tree: Tree, node: int) -> str:
     return " and ".join(test.describe(holds=holds) for test, holds in tree.path(node)) or "everyone"
 
 
+def question_text(test: Test, digits: Digits = READABLE) -> str:
+    """What a picture writes in a node: the test or, where its two answers have words, the column."""
+    return test.column.name if test.answers else test.describe(digits=digits)
+
+
 def answers(test: Test) -> tuple[str, str]:
     """What a picture writes at the two branches. Where missing values pass a threshold, the test itself says so."""
+    if test.answers:
+        return test.answers
     goes_right = test.threshold is not None and test.column.has_missing and not test.missing_left
     return "yes", "no or missing" if goes_right else "no"
 
