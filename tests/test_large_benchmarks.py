@@ -149,6 +149,7 @@ def test_the_page_says_why_a_peer_has_no_figure() -> None:
     assert suite.present([Row(row.cell, skipped="absent") for row in rows])
 
 
+@pytest.mark.long
 def test_the_command_runs_the_suite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,6 +85,7 @@ def test_guessing_judges_tests_and_objectives() -> None:
     assert weighing.seconds_text(measured(9, 0.2, "time_limit")) == "> 9 s"
 
 
+@pytest.mark.long
 def test_contenders_take_turns_in_one_process() -> None:
     cells = weighing.weighing(True, 20.0).cells[0].requests
     found = measure_together({name: replace(request, table="tiny") for name, request in cells.items()}, 4)
