@@ -17,6 +17,7 @@ from benchmarks.large import large
 from benchmarks.measure import Peers, measure, measure_together
 from benchmarks.policies import policies
 from benchmarks.regret import regret
+from benchmarks.sets import sets
 from benchmarks.studies import MakeStudy
 from benchmarks.suites import SUITES, Cell, Row, Suite
 from benchmarks.tables import AbsentError, load
@@ -25,7 +26,7 @@ from benchmarks.weighing import WEIGHING_SUITES
 
 SUITES.update(WEIGHING_SUITES)
 SUITES |= {"large": large, "continuous-deep": continuous_deep, "growth": growth}
-SUITES |= {"anytime": anytime, "unlimited": unlimited}
+SUITES |= {"anytime": anytime, "unlimited": unlimited, "sets": sets}
 STUDIES: dict[str, MakeStudy] = {study.__name__: study for study in (coverage, regret, policies)}
 RESULTS = Path(__file__).resolve().parent / "results"
 

@@ -298,6 +298,75 @@ def fit_streed_policy(table: Table, depth: int, penalty: float, weights: Weights
     return Outcome(seconds, found, status, leaves, {"value": value})
 
 
+def fit_certree_sets(
+    table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, *,
+    share: float | None = None, tolerance: float = 0.0, listed: int = 0, drawn: int = 0,
+) -> Outcome:  # fmt: skip
+    """All good trees: the optimum first, where the tolerance is a share of it, then the set and its number."""
+    from certree import SparseTreeClassifier, good_trees
+
+    start = clock()
+    if share is not None:
+        best = SparseTreeClassifier(max_depth=depth, regularization=penalty, time_limit=time_limit)
+        tolerance = share * best.fit(table.X, table.y, sample_weight=weights).objective_
+    found = good_trees(
+        table.X, table.y, weights, tolerance=tolerance, max_depth=depth, regularization=penalty,
+        time_limit=time_limit, idle=True,
+    )  # fmt: skip
+    count = found.count_written()
+    seconds = clock() - start
+    notes = {"trees": float(count), "width": count.most / max(int(count), 1)}
+    if listed:
+        start = clock()
+        notes |= {"listed": float(len(found[:listed])), "list_seconds": clock() - start}
+    if drawn:
+        start = clock()
+        notes |= {"drawn": float(len(found.sample(drawn, 0))), "draw_seconds": clock() - start}
+    status = "optimal" if found.is_complete else found.status
+    return Outcome(seconds, found.best.objective, status, found.best.n_leaves, notes)
+
+
+def fit_praxis(
+    table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, *, share: float  # noqa: ARG001
+) -> Outcome:  # fmt: skip
+    """PRAXIS keeps no time limit; the process is ended instead."""
+    from praxis import PRAXIS
+
+    if weights is not None:
+        raise UnsupportedError("PRAXIS knows no weights")
+    tests, model = _binarised(table), PRAXIS()
+    start = clock()
+    model.fit(
+        tests, table.y, lambda_reg=penalty, depth_budget=depth, rashomon_mult=share, lookahead_k=depth - 1,
+        majority_leaf_only=True,
+    )  # fmt: skip
+    count = model.count_trees()
+    seconds = clock() - start
+    # λ and the bound are whole rows there, so its optimum may be another one.
+    return Outcome(seconds, float("nan"), "optimal", 0, {"trees": float(count)})
+
+
+def fit_treefarms(
+    table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, *, share: float
+) -> Outcome:
+    import pandas as pd
+    from treefarms import TREEFARMS
+
+    if weights is not None:
+        raise UnsupportedError("TreeFARMS knows no weights")
+    tests = _binarised(table)
+    X, y = pd.DataFrame(tests).rename(columns="t{}".format), pd.Series(table.y, name="y")
+    limit = {} if time_limit is None else {"time_limit": int(time_limit)}
+    # Its depth counts the leaf as well.
+    settings = {"regularization": penalty, "rashomon_bound_multiplier": share, "depth_budget": depth + 1, **limit}
+    model = TREEFARMS(settings)
+    start = clock()
+    model.fit(X, y)
+    count = model.get_tree_count()
+    seconds = clock() - start
+    return Outcome(seconds, float("nan"), "optimal", 0, {"trees": float(count)})
+
+
 @dataclass(frozen=True)
 class Contender:
     """A library and the function that fits it."""
@@ -309,7 +378,7 @@ class Contender:
 
     @property
     def is_installed(self) -> bool:
-        module = {"scikit-learn": "sklearn"}.get(self.package, self.package)
+        module = {"scikit-learn": "sklearn", "tree-praxis": "praxis"}.get(self.package, self.package)
         return util.find_spec(module) is not None and (self.fit is not fit_certree_before or BEFORE in os.environ)
 
     @property
@@ -327,5 +396,8 @@ CONTENDERS: dict[str, Contender] = {
     "pruned-cart": Contender("CART, cut back", "scikit-learn", fit_pruned_cart, is_exact=False),
     "licketysplit": Contender("LicketySPLIT", "licketysplit", fit_licketysplit, is_exact=False),
     "imodels": Contender("imodels", "imodels", fit_imodels, is_exact=True),
+    "certree-sets": Contender("certree", "certree", fit_certree_sets, is_exact=True),
+    "praxis": Contender("PRAXIS", "tree-praxis", fit_praxis, is_exact=True),
+    "treefarms": Contender("TreeFARMS", "treefarms", fit_treefarms, is_exact=True),
     "before": Contender("certree before", "certree", fit_certree_before, is_exact=True),
 }

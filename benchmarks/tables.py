@@ -262,6 +262,17 @@ def _two_valued(rows: int, columns: int, density: float, seed: int) -> Columns:
     return X, y, f"generated, columns of density {density}, planted tree with a quarter flipped, seed {seed}"
 
 
+def _fico_guessed() -> Columns:
+    """FICO with the thresholds of a boosted model alone, each as a two-valued column."""
+    from certree import guess_thresholds
+
+    X, y, source = _raw("fico.csv", "FICO challenge; label PoorRiskPerformance")
+    values = np.asarray(X, dtype=np.float64)
+    cuts = enumerate(guess_thresholds(values, y).cuts_)
+    columns = [values[:, column] <= float(cut) for column, own in cuts for cut in np.asarray(own, dtype=np.float64)]
+    return np.array(columns).T, y, f"{source}, guessed thresholds as columns"
+
+
 def _policy(rows: int, columns: int, actions: int, values: int | None, signal: float, seed: int) -> Columns:
     """Rewards of normal noise, each row and action its own; a planted tree of depth 2 names the action worth more."""
     from certree.datasets import make_policy
@@ -278,6 +289,7 @@ TABLES: dict[str, Callable[[], Columns]] = {
     "compas": lambda: _raw("compas_gosdt.csv", "COMPAS; label two_year_recid"),
     "broward": lambda: _raw("broward.csv", "Broward county; label general_two_year"),
     "fico": lambda: _raw("fico.csv", "FICO challenge; label PoorRiskPerformance"),
+    "fico-guessed": _fico_guessed,
     "netherlands": lambda: _raw("netherlands_11000.csv", "Dutch recidivism, 11,000 rows; label recidivism_in_4y"),
     "lalonde": _lalonde,
     "coupon": _coupon,

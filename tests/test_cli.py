@@ -20,6 +20,7 @@ import certree
 import certree.cli.program
 from certree import SparseTreeClassifier, cli
 from certree.datasets import load_lalonde, make_weighted
+from certree.policy import good_policies
 from certree.solution import CertificateError
 from certree.weights import WeightLossWarning
 
@@ -425,6 +426,34 @@ class TestAlternatives:
         assert f"{least:,} trees have an objective of at most" in printed
         assert "rows get the same label from all of them" in printed
         assert known["trees"][0]["objective"] == pytest.approx(known["certificate"]["optimum"])
+
+    def test_policies(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Without a budget and with one, as `good_policies` has them."""
+        rng = np.random.default_rng(0)
+        X, rewards = rng.integers(0, 4, (80, 2)), rng.normal(size=(80, 2))
+        rewards[:, 1] += X[:, 0] - 1.5
+        data, out = tmp_path / "rewards.csv", tmp_path / "good.json"
+        cells = np.column_stack([X, rewards]).tolist()
+        data.write_text("\n".join(["a,b,none,letter", *(",".join(map(repr, row)) for row in cells)]), encoding="utf-8")
+        shared = ("alternatives", data, "--rewards", "none", "letter", "--depth", "2", "--tolerance", "0.05")
+        assert run(*shared, "--out", out) == 0
+        found = good_policies(X, rewards, tolerance=0.05)
+        printed = capsys.readouterr().out
+        assert f"{found.count} policies have an objective of at least {found.threshold:.6f}" in printed
+        assert "rows get the same action from all of them" in printed
+        assert json.loads(out.read_text(encoding="utf-8"))["certificate"]["count"] == list(found.count_bounds)
+        within = (*shared, "--budget", "0.4", "--control", "none", "--start", "b <= 1.5")
+        assert run(*within, "--out", out, "--force") == 0
+        found = good_policies(X, rewards, tolerance=0.05, budget=0.4, control=0, start="x1 <= 1.5")
+        printed = capsys.readouterr().out
+        assert f"{len(found)} policies spend at most 0.4 per row" in printed
+        known = json.loads(out.read_text(encoding="utf-8"))
+        assert known["count"] == len(found)
+        assert known["trees"][0]["spend"] == pytest.approx(found.best.spend)
+        assert run(*shared[:-2]) == 2
+        assert "--tolerance is needed with --rewards" in capsys.readouterr().err
+        assert run("alternatives", data, "--label", "none", "--budget", "1") == 2
+        assert "name its --rewards" in capsys.readouterr().err
 
     def test_edits(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         arguments = (*FIT, "--depth", "2", "--start", "age <= 30", "--forbid", "black", "re75 <= 1000")

@@ -18,7 +18,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 import certree.cli.program
-from certree import PolicyTree, certify, load, policy, regularization_path, study
+from certree import PolicyTree, SparseTreeClassifier, certify, load, policy, regularization_path, solver, study
 from certree import path as path_room
 from certree.datasets import make_policy, make_weighted
 from certree.policy import budget
@@ -89,6 +89,30 @@ def test_a_budget_ends_with_the_best_policy_so_far(monkeypatch: pytest.MonkeyPat
     assert part.spend_ <= 0.33
     assert part.objective_ <= whole.objective_ <= part.upper_bound_ + 1e-12
     verdict = certify.check(part.certificate_, part.tree_, LOG.data, rewards=REWARDS, spends=SPENDS)
+    assert verdict.holds, verdict.failures
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_start_ends_with_the_best_completion_so_far(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Ctrl-C in the search of one part is meant for the whole: the others are answered without a search."""
+    start = {"test": "x0 <= 0.5", "left": "x1 <= 0.5"}
+    settings = {"max_depth": 3, "regularization": 0.01, "start": start}
+    whole = SparseTreeClassifier(**settings).fit(TABLE.data, TABLE.target, TABLE.sample_weight)
+    assert whole.statistics_["searches"] == 3
+    solve, calls = solver._engine.solve, []
+
+    def press(**facts: Any) -> Any:
+        calls.append(facts["time_limit"])
+        found = solve(**facts)
+        return found | {"status": "interrupted", "lower": 0.0} if len(calls) == at else found
+
+    monkeypatch.setattr(solver._engine, "solve", press)
+    with pytest.warns(SearchInterrupted, match="the best tree so far has objective"):
+        part = SparseTreeClassifier(**settings).fit(TABLE.data, TABLE.target, TABLE.sample_weight)
+    assert part.status_ == "interrupted"
+    assert part.lower_bound_ <= whole.objective_ <= part.objective_ + 1e-12
+    assert all(limit == 0 for limit in calls[at:])  # nothing that came after it was searched
+    verdict = certify.check(part.certificate_, part.tree_, TABLE.data, TABLE.target, TABLE.sample_weight)
     assert verdict.holds, verdict.failures
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 
 import certree
@@ -37,7 +38,18 @@ def make_table() -> Table:
     return Table(names, tuple(data.data.T), (False,) * len(names), len(data.data), True)
 
 
-PLAIN = partial(room.evaluate, outcome_model=LinearRegression())
+class Line(BaseEstimator):
+    """Least squares on a table."""
+
+    def fit(self, X: Table, y: Any) -> Line:
+        self.model_ = LinearRegression().fit(np.column_stack(X.columns), y)
+        return self
+
+    def predict(self, X: Table) -> Any:
+        return self.model_.predict(np.column_stack(X.columns))
+
+
+PLAIN = partial(room.evaluate, outcome_model=Line())
 """Boosting takes seconds that tests of something else need not wait for."""
 
 
@@ -193,6 +205,23 @@ class TestFigures:
         assert free.values[everybody] - dear.values[everybody] == pytest.approx(1000)
 
     @pytest.mark.usefixtures("plain_models")
+    def test_alternatives(self, found: study.CaseStudy) -> None:
+        assert [row.name for row in found.alternatives] == ["tree", "tree", "policy", "policy"]
+        best = found.pick("direct", 3)
+        for row in found.alternatives[:2]:
+            assert row.trees.best.objective == pytest.approx(best.objective)
+            # Nobody about whom two of them disagree is counted among the agreed, and everybody else is.
+            chosen = np.array([tree.decide() for tree in row.trees])
+            assert len(chosen) == row.trees.count
+            assert row.agreed == int((chosen == chosen[0]).all(axis=0).sum())
+        few, many = found.alternatives[:2]
+        assert few.trees.count < many.trees.count
+        assert few.agreed > many.agreed
+        policy = found.policies[-1]
+        for row, share in zip(found.alternatives[2:], (1 / 20, 1 / 4), strict=True):
+            assert row.tolerance == pytest.approx(share * policy.gain_in_sample)
+            assert row.trees.best.objective == pytest.approx(policy.model.objective_)
+
     def test_given_effects_take_the_place_of_ours(self) -> None:
         data = load_lalonde()
         effects = np.where(data.data[:, 0] <= 30, 3000.0, -6000.0)
@@ -238,6 +267,9 @@ def test_the_page_says_what_comes_out(found: study.CaseStudy) -> None:
         assert (
             f"| {own.n_neighbors} | {own.metric} | {deals} | {counts} | {row.same_label:.0%}".replace("%", " %") in page
         )
+    for row in found.alternatives:
+        many = f"{row.trees.count} | {row.agreed} of 722 |"
+        assert many in page
     shares = np.bincount(found.rows.labels, found.rows.weights) / found.rows.weights.sum()
     for code, share in enumerate(shares):
         assert re.search(rf"\| {code} .* \| {found.rows.counts[code]} \| .* \| {100 * share:.1f} % \|", page)
@@ -257,7 +289,9 @@ class TestWords:
         def verdict(nobody: float, everybody: float) -> str:
             gains = dict(zip(room.ACTIONS, (Estimate(9, 1, nobody, 20), Estimate(9, 1, everybody, 20)), strict=True))
             changed = replace(row, evaluation=replace(row.evaluation, gains=gains))
-            return " ".join(study.summarise(replace(found, policies=(changed,))).split()).rsplit("•", 1)[1]
+            return " ".join(study.summarise(replace(found, policies=(changed,), alternatives=())).split()).rsplit(
+                "•", 1
+            )[1]
 
         assert "These 722 men show a gain that can be learned." in verdict(5, 5)
         assert "a gain over treating nobody, but none over treating everybody" in verdict(5, -5)
@@ -341,8 +375,8 @@ class TestCommand:
         assert "What is found" in printed.out
         assert "written to certree-demo" in printed.out
         assert max(map(len, printed.out.splitlines())) <= 100
-        assert "1 of 6 done; tree of depth 2, direct" in printed.err
-        assert "5 of 6 done; policy at 0 dollars per man" in printed.err
+        assert "1 of 7 done; tree of depth 2, direct" in printed.err
+        assert "5 of 7 done; policy at 0 dollars per man" in printed.err
         assert (tmp_path / "certree-demo" / "trees" / "direct-depth-2.svg").is_file()
         assert "certree-demo/policy.html, a page to open in a browser" in printed.out
         # What the study wrote can take the place of its own matching.

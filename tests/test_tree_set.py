@@ -194,6 +194,28 @@ def make_table(n_rows: int = 400, *, seed: int = 0, weighted: bool = False) -> t
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+def test_more_than_a_billion_trees_are_counted_and_drawn(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, weights = make_table(weighted=weighted)
+    found = good_trees(X, y, weights, tolerance=0.04, max_depth=4, regularization=0.001)
+    assert found.is_complete
+    least, most = found.count_bounds
+    assert least > 10**9
+    # Without weights the number is exact: the same by Python's integers, without any limit.
+    if not weighted:
+        assert found.count.is_exact
+        assert sum(_count_without_limit(found._graph, counts_ways=False)) == found.count
+    else:
+        assert most <= 1.1 * least
+        # Where memory is short the interval is wider, and true.
+        monkeypatch.setattr("certree.tree_set.MOST_ENTRIES", 300_000)
+        lowest, highest = found.restrict(tolerance=0.04).count_bounds
+        assert lowest <= least <= most <= highest
+    drawn = found.sample(20, random_state=0)
+    assert all(tree.objective <= found.threshold + 1e-12 for tree in drawn)
+    assert len({(tree._axis, tree._code) for tree in drawn}) == 20
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 def test_counts_lists_and_samples_agree(weighted: bool) -> None:
     X, y, weights = make_table(weighted=weighted)
     found = good_trees(X, y, weights, tolerance=0.02, max_depth=3, regularization=0.01)

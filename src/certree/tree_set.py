@@ -679,7 +679,7 @@ class TreeSet:
             "rows": {"index": rows.index.tolist(), "is_possible": rows.is_possible.tolist(), "labels": rows.labels},
             "trees": [{"objective": tree.objective, "tree": tree.tree.to_dict()} for tree in self[:n_trees]],
         }
-        return json.dumps(_without_nan(known), ensure_ascii=False, allow_nan=False, indent=1)
+        return json.dumps(without_nan(known), ensure_ascii=False, allow_nan=False, indent=1)
 
     # Choosing -------------------------------------------------------------------------------------------------------
 
@@ -1052,12 +1052,12 @@ def find_tree_set(
     return TreeSet(problem, found, tolerance=tolerance, index=index, limits=limits, is_bare=is_bare)
 
 
-def _without_nan(data: Any) -> Any:
+def without_nan(data: Any) -> Any:
     """JSON has no NaN: what is not there is null."""
     if isinstance(data, dict):
-        return {name: _without_nan(value) for name, value in data.items()}
+        return {name: without_nan(value) for name, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [_without_nan(value) for value in data]
+        return [without_nan(value) for value in data]
     return None if isinstance(data, float) and math.isnan(data) else data
 
 

@@ -1,4 +1,4 @@
-"""`certree alternatives`: all trees of a table that are nearly as good as the best one, and what they agree on."""
+"""`certree alternatives`: all trees or policies that are nearly as good as the best one, and what they agree on."""
 
 from __future__ import annotations
 
@@ -9,45 +9,53 @@ from typing import Any
 
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import drop_missing, read_data, read_problem, read_settings
-from certree.cli.options import add_edits, add_example, add_problem, add_table
+from certree.cli.inputs import drop_missing, open_rewards, read_data, read_problem, read_settings
+from certree.cli.options import add_budget, add_edits, add_example, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
+from certree.policy import BudgetPolicy, BudgetSet, good_policies
 from certree.tree_set import TreeSet, good_trees
 
 
 def add_parser(commands: Any) -> None:
-    parser = commands.add_parser("alternatives", help="all trees that are nearly as good as the best one")
-    add_table(parser)
+    parser = commands.add_parser(
+        "alternatives",
+        help="all trees or policies that are nearly as good as the best one",
+        description="All trees of a table with labels, or all policies of a table with rewards, that are nearly as "
+        "good as the best one: how many there are, and what they agree on. The rewards of a log of decisions are "
+        "those that policy --scores writes.",
+    )
+    add_table(parser, may_have_rewards=True)
     add_problem(parser)
     add_edits(parser)
     parser.add_argument(
-        "--regularization", type=float, default=0.01, metavar="λ", help="penalty per leaf (default 0.01)"
+        "--regularization", type=float, metavar="λ", help="penalty per leaf (default 0.01, of a policy 0)"
     )
     parser.add_argument(
-        "--tolerance", type=float, default=0.01, metavar="T", help="how much worse a good tree may be (default 0.01)"
-    )
+        "--tolerance", type=float, metavar="T", help="how much worse a good one may be (default 0.01; of a policy, in "
+        "units of the rewards: needed)",
+    )  # fmt: skip
+    add_budget(parser)
     parser.add_argument("--show", type=int, default=3, metavar="N", help="print so many trees, best first (default 3)")
     parser.add_argument("--out", type=Path, metavar="JSON", help="write what is known of the set to this file")
     add_force(parser)
-    add_example(parser, "certree alternatives people.csv --label bought --ignore id value --depth 2 --tolerance 0.005")
+    add_example(
+        parser,
+        "certree alternatives people.csv --label bought --ignore id value --depth 2 --tolerance 0.005",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    table = drop_missing(read_data(options), options, options.label, options.weight)
-    X, y, weights = read_problem(options, table)
-    print_columns(options, X, options.categorical)
-    settings = read_settings(options)
-    del settings["verbose"]
-    with warnings_on_standard_error():
-        trees = good_trees(
-            X, y, weights, tolerance=options.tolerance, regularization=options.regularization, n_jobs=options.jobs,
-            **settings,
-        )  # fmt: skip
+    trees = find_trees(options) if options.rewards is None else find_policies(options)
     known = trees.complete_part()
     if not trees.is_complete:
-        print(f"the search ended early ({trees.status.replace('_', ' ')}): nothing is missing below "
-              f"{trees.complete_below:.6f}, and what follows is about these trees")  # fmt: skip
+        what, end = (
+            ("above", trees.complete_above)
+            if isinstance(trees, BudgetSet)
+            else ("below" if options.rewards is None else "above", trees.complete_below)
+        )
+        print(f"the search ended early ({trees.status.replace('_', ' ')}): nothing is missing {what} {end:.6f}, and "
+              "what follows is about these trees")  # fmt: skip
     if not known:
         print("no tree is known to be good")
         return LIMITED
@@ -59,16 +67,58 @@ def run(options: argparse.Namespace) -> int:
     return DONE if trees.is_complete else LIMITED
 
 
-def print_set(trees: TreeSet, n_shown: int) -> None:
-    print(
-        f"{trees.count} trees have an objective of at most {trees.threshold:.6f}; the best one has {trees.optimum:.6f}"
-    )
+def find_trees(options: argparse.Namespace) -> TreeSet:
+    if any(name is not None for name in (options.budget, options.spends, options.control, options.treatment)):
+        raise ValueError("--budget, --spends, --control and --treatment are about a policy: name its --rewards")
+    table = drop_missing(read_data(options), options, options.label, options.weight)
+    X, y, weights = read_problem(options, table)
+    print_columns(options, X, options.categorical)
+    settings = read_settings(options)
+    del settings["verbose"]
+    with warnings_on_standard_error():
+        return good_trees(
+            X, y, weights, tolerance=0.01 if options.tolerance is None else options.tolerance,
+            regularization=0.01 if options.regularization is None else options.regularization, n_jobs=options.jobs,
+            **settings,
+        )  # fmt: skip
+
+
+def find_policies(options: argparse.Namespace) -> TreeSet | BudgetSet:
+    if options.tolerance is None:
+        raise ValueError("--tolerance is needed with --rewards: how much less than the best a good policy may bring")
+    if options.min_weight_leaf:
+        raise ValueError("--min-weight-leaf is not known for policies; --min-samples-leaf counts rows")
+    table = read_data(options, text_columns=options.categorical)
+    X, facts = open_rewards(table, options)
+    print_columns(options, X)
+    settings = read_settings(options, is_policy=True)
+    del settings["verbose"]
+    with warnings_on_standard_error():
+        found = good_policies(
+            X, **facts, tolerance=options.tolerance, regularization=options.regularization or 0.0,
+            min_samples_arm=options.min_samples_arm, budget=options.budget, n_jobs=options.jobs, **settings,
+        )  # fmt: skip
+    assert isinstance(found, TreeSet | BudgetSet)
+    return found
+
+
+def print_set(trees: TreeSet | BudgetSet, n_shown: int) -> None:
+    if isinstance(trees, BudgetSet):
+        print(f"{trees.count} policies spend at most {trees.budget:g} per row and have an objective of at least "
+              f"{trees.best.objective - trees.tolerance:.6f}; the best one has {trees.best.objective:.6f}")  # fmt: skip
+    else:
+        end = "at most" if trees.problem.best_rewards is None else "at least"
+        noun = "trees" if trees.problem.best_rewards is None else "policies"
+        print(f"{trees.count} {noun} have an objective of {end} {trees.threshold:.6f}; the best one has "
+              f"{trees.optimum:.6f}")  # fmt: skip
     for tree in trees[:n_shown]:
-        print(f"  {tree.objective:.6f}  {tree.n_leaves} leaves  {'; '.join(tree.tests)}")
+        spend = f"  spends {tree.spend:.6g}" if isinstance(tree, BudgetPolicy) else ""
+        print(f"  {tree.objective:.6f}  {tree.n_leaves} leaves{spend}  {'; '.join(tree.tests)}")
     print("\ncolumn: share of trees that need it, best objective without it")
     for fact in trees.columns():
         proved = ", every one needs it" if fact.is_needed else ", none uses it" if fact.is_unused else ""
         objective = "no such tree" if math.isnan(fact.objective_without) else f"{fact.objective_without:.6f}"
         print(f"  {fact.column}: {fact.share:.1%}, {objective}{proved}")
     rows = trees.rows()
-    print(f"\n{rows.is_agreed.sum()} of {len(rows.index)} rows get the same label from all of them")
+    what = "label" if trees.problem.best_rewards is None else "action"
+    print(f"\n{rows.is_agreed.sum()} of {len(rows.index)} rows get the same {what} from all of them")

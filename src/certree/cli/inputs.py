@@ -104,7 +104,34 @@ def read_problem(options: argparse.Namespace, table: Table) -> tuple[Table, Arra
     return table.select(names), y, weights
 
 
-def read_settings(options: argparse.Namespace) -> dict[str, Any]:
+def open_rewards(table: Table, options: argparse.Namespace) -> tuple[Table, dict[str, Any]]:
+    """The columns that a policy may ask, and what it is fitted on, of a table with rewards."""
+    table = drop_missing(table, options, options.treatment, options.weight, *options.rewards)
+    roles = {options.treatment, options.weight, *options.rewards} - {None}
+    for name in (*roles, *options.ignore):
+        find_column(table, name, options.data)
+    names = [name for name in table.names if name not in {*roles, *options.ignore}]
+    if not names:
+        raise ValueError(f"{options.data} has no column besides {', '.join(sorted({*roles, *options.ignore}))}")
+    return table.select(names), read_rewards(table, options)
+
+
+def read_rewards(table: Table, options: argparse.Namespace) -> dict[str, Any]:
+    """Rewards, and what goes with them, by their names in the public interface."""
+    for name in options.rewards:
+        read_amounts(table, name, options.data)
+        if options.rewards.count(name) > 1:
+            raise ValueError(f"--rewards names column {name!r} twice: every action has a column of its own")
+    return {
+        "rewards": table.select(options.rewards),
+        "sample_weight": read_weights(table, options),
+        "treatment": None if options.treatment is None else read_labels(table, options, options.treatment),
+        "spends": name_amounts("--spends", options.spends, options.rewards),
+        "control": None if options.control is None else find_action("--control", options.control, options.rewards),
+    }
+
+
+def read_settings(options: argparse.Namespace, *, is_policy: bool = False) -> dict[str, Any]:
     """What all searches have in common, by its name in the public interface, and what a policy's lacks."""
     settings = {
         "max_depth": options.depth,
@@ -115,7 +142,7 @@ def read_settings(options: argparse.Namespace) -> dict[str, Any]:
         "memory_limit": options.memory_limit,
         "verbose": int(options.progress),
     }
-    if options.command != "policy":
+    if not is_policy:
         settings["min_weight_leaf"] = options.min_weight_leaf
         settings["categorical_features"] = options.categorical or "auto"
     if hasattr(options, "start"):

@@ -41,6 +41,17 @@ def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
     )  # fmt: skip
 
 
+def add_budget(parser: argparse.ArgumentParser) -> None:
+    """The limits that policies alone have."""
+    parser.add_argument(
+        "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"
+    )
+    parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend; needs --spends or --control")
+    parser.add_argument(
+        "--control", metavar="ACTION", help="the action that stands for treating nobody (default: an action called 0)"
+    )
+
+
 def add_drop_missing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--drop-missing", action="store_true",

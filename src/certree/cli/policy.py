@@ -26,11 +26,12 @@ from certree.cli.inputs import (
     read_amounts,
     read_data,
     read_labels,
+    read_rewards,
     read_settings,
-    read_weights,
 )
 from certree.cli.options import (
     DATA_HELP,
+    add_budget,
     add_drop_missing,
     add_edits,
     add_example,
@@ -67,13 +68,7 @@ def add_parser(commands: Any) -> None:
     add_problem(parser, depth=2, is_policy=True)
     add_edits(parser)
     parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty per leaf (default 0)")
-    parser.add_argument(
-        "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"
-    )
-    parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend; needs --spends or --control")
-    parser.add_argument(
-        "--control", metavar="ACTION", help="the action that stands for treating nobody (default: an action called 0)"
-    )
+    add_budget(parser)
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write policy and certificate to this JSON file")
     add_force(parser)
     log = parser.add_argument_group("a log of decisions")
@@ -108,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"{options.data} has no column besides {', '.join(sorted({*roles, *options.ignore}))}")
     model = PolicyTree(
         regularization=options.regularization, min_samples_arm=options.min_samples_arm, budget=options.budget,
-        n_jobs=options.jobs, **read_settings(options),
+        n_jobs=options.jobs, **read_settings(options, is_policy=True),
     )  # fmt: skip
     X = table.select(names)
     print_columns(options, X)
@@ -147,18 +142,7 @@ def run(options: argparse.Namespace) -> int:
 def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> tuple[str, str, None]:
     if options.scores is not None:
         raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
-    for name in options.rewards:
-        read_amounts(table, name, options.data)
-        if options.rewards.count(name) > 1:
-            raise ValueError(f"--rewards names column {name!r} twice: every action has a column of its own")
-    model.fit(
-        X,
-        table.select(options.rewards),
-        read_weights(table, options),
-        treatment=None if options.treatment is None else read_labels(table, options, options.treatment),
-        spends=name_amounts("--spends", options.spends, options.rewards),
-        control=read_control(options, options.rewards),
-    )
+    model.fit(X, **read_rewards(table, options))
     return "", "", None
 
 

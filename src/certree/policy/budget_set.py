@@ -8,9 +8,10 @@ several times, with other actions.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -23,7 +24,7 @@ from certree.policy.within import Listed, Lister, Listing, Way
 from certree.solution import float_slack
 from certree.spread import Rate, Spread, find_rates, find_spread, read_measure
 from certree.tree import Tree
-from certree.tree_set import ColumnFact, RowFacts, TreeCount
+from certree.tree_set import ColumnFact, RowFacts, TreeCount, without_nan
 
 Array = NDArray[Any]
 
@@ -231,6 +232,22 @@ class BudgetSet:
             if policy not in found.values():
                 found[words] = policy
         return found
+
+    def to_json(self, *, n_trees: int = 10) -> str:
+        """What is known of the set, with its first policies, as text that a page can read."""
+        rows = self.rows()
+        known = {
+            "budget": self.budget,
+            "tolerance": self.tolerance,
+            "count": len(self),
+            "optimum": self.best.objective,
+            "columns": [asdict(fact) for fact in self.columns()],
+            "rows": {"index": rows.index.tolist(), "is_possible": rows.is_possible.tolist(), "labels": rows.labels},
+            "trees": [
+                {"objective": own.objective, "spend": own.spend, "tree": own.tree.to_dict()} for own in self[:n_trees]
+            ],
+        }
+        return json.dumps(without_nan(known), ensure_ascii=False, allow_nan=False, indent=1)
 
     # Within ---------------------------------------------------------------------------------------------------------
 

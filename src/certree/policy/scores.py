@@ -26,11 +26,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing
 
 from certree.display import show_lines
 from certree.policy.log import Log, check_between, check_count, read_log
-from certree.table import name_row
+from certree.table import name_row, take_rows
 from certree.tree import Value, format_number
 
 Array = NDArray[Any]
@@ -383,9 +382,9 @@ class Nuisances:
             if is_classifier(model) and (y == y[0]).all():
                 expected[:, action] = y[0]
                 continue
-            at = _safe_indexing(X, held)
+            at = take_rows(X, held)
             with _named("outcome_model", model):
-                model.fit(_safe_indexing(X, rows), y)
+                model.fit(take_rows(X, rows), y)
                 expected[:, action] = (
                     model.predict_proba(at) @ model.classes_ if is_classifier(model) else model.predict(at)
                 )
@@ -400,8 +399,8 @@ class Nuisances:
         else:
             model, X = clone(self.propensity_model), log.X
         with _named("propensity_model", model):
-            model.fit(_safe_indexing(X, seen), log.treatment[seen])
-            return np.asarray(model.predict_proba(_safe_indexing(X, held)), dtype=np.float64)
+            model.fit(take_rows(X, seen), log.treatment[seen])
+            return np.asarray(model.predict_proba(take_rows(X, held)), dtype=np.float64)
 
     def bound(self, log: Log, propensity: Array) -> Array:
         """Propensities to divide by: estimated ones clipped, known ones as they are."""

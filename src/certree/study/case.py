@@ -24,12 +24,22 @@ from certree import certify
 from certree.datasets import load_lalonde
 from certree.estimators import SparseTreeClassifier
 from certree.features import make_features
-from certree.policy import Evaluation, MatchingEffects, PolicyTree, Scores, doubly_robust, evaluate
+from certree.policy import (
+    Evaluation,
+    Log,
+    MatchingEffects,
+    PolicyTree,
+    Scores,
+    doubly_robust,
+    evaluate,
+    good_policies,
+)
 from certree.problem import Problem
 from certree.solver import SearchInterrupted, warn_interrupted
 from certree.study.printed import PRINTED, plant
-from certree.table import Table, name_row
+from certree.table import Table, name_row, read_table
 from certree.tree import Tree
+from certree.tree_set import ColumnFact, TreeSet, good_trees
 
 Array = NDArray[Any]
 
@@ -38,6 +48,8 @@ LOSS_ABOVE, GAIN_ABOVE = -5000.0, 2000.0
 """Effects in dollars: below the one a man should not be treated, above the other he should."""
 METHODS = ("direct", "duplicate", "sample")
 ACTIONS = ("no programme", "programme")
+DEPTH_SHOWN = 3
+"""Of the tree that the study shows, or the nearest to it that it has."""
 ROWS_OF_AN_ARM = 20
 """Of either arm, in every leaf of the policy: a mean of fewer earnings says little."""
 
@@ -147,10 +159,26 @@ class SensitivityRow:
 
 
 @dataclass(frozen=True, eq=False)
+class AlternativesRow:
+    """All trees, or policies, that are nearly as good as one of the study, and what they agree on: proved."""
+
+    name: str
+    """"tree", or "policy" of the cost that was asked for."""
+    tolerance: float
+    """How much worse they may be."""
+    trees: TreeSet
+    agreed: int
+    """Men about whom all of them decide alike."""
+    columns: tuple[ColumnFact, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class PolicyRow:
     """The study as a policy, at one cost of treatment."""
 
     cost: float
+    log: Log
+    """What was observed, with the cost."""
     scores: Scores
     """What the tree was learned from."""
     model: PolicyTree
@@ -195,6 +223,8 @@ class CaseStudy:
     sensitivity: tuple[SensitivityRow, ...]
     policies: tuple[PolicyRow, ...]
     """By cost of treatment; the last is the one that was asked for."""
+    alternatives: tuple[AlternativesRow, ...]
+    """Of the tree of depth 3, or the nearest to it that the study has, and of the policy."""
     study_seconds: float
     is_complete: bool = True
     """False where Ctrl-C ended the study: what it did not come to is missing."""
@@ -293,7 +323,7 @@ def run(
     prices = sorted({0.0, float(treatment_cost)})
     prices.sort(key=lambda price: price == treatment_cost)
     search = {"regularization": float(regularization), "time_limit": time_limit, "n_jobs": n_jobs}
-    n_steps = 1 + len(depths) * len(METHODS) + len(variations) + len(prices)
+    n_steps = 2 + len(depths) * len(METHODS) + len(variations) + len(prices)
     with _steps(n_steps, verbose) as step:
         step("effects by matching" if effects is None else "effects as given")
         estimate = None if effects is not None else _match(table, data, matching)
@@ -301,6 +331,7 @@ def run(
         trees: list[TreeRow] = []
         sensitivity: list[SensitivityRow] = []
         policies: list[PolicyRow] = []
+        alternatives: list[AlternativesRow] = []
         is_complete = True
         try:
             for row in _grow(table, rows, depths, search, step):
@@ -312,6 +343,9 @@ def run(
             for price in prices:
                 step(f"policy at {price:,.0f} dollars per man, and its value on unseen men")
                 policies.append(_decide(table, data, price, time_limit, matching.random_state, repeats))
+            step("other trees and policies as good")
+            for found in _find_alternatives(table, rows, min(depths, key=_far_from_shown), policies[-1], search):
+                alternatives.append(found)
         except KeyboardInterrupt:
             if METHODS[0] not in (row.name for row in trees):
                 raise
@@ -330,6 +364,7 @@ def run(
         trees=tuple(trees),
         sensitivity=tuple(sensitivity),
         policies=tuple(policies),
+        alternatives=tuple(alternatives),
         study_seconds=time.perf_counter() - started,
         is_complete=is_complete,
     )
@@ -440,16 +475,10 @@ def _compare(
 def _decide(table: Table, data: Any, price: float, time_limit: float | None, seed: int, repeats: int) -> PolicyRow:
     """An exact policy tree on doubly robust scores of earnings, and its value on men that it has not seen."""
     arms = np.array(ACTIONS)[data.treatment]
-    log: dict[str, Any] = {
-        "treatment": arms,
-        "outcome": data.target,
-        "actions": ACTIONS,
-        "costs": [0.0, price],
-        # An experiment: everybody's chance was the same.
-        "propensity": float(np.mean(data.treatment)),
-        "random_state": seed,
-    }
-    scores = doubly_robust(data.data, **log)
+    # An experiment: everybody's chance was the same.
+    chance = float(np.mean(data.treatment))
+    log = Log(table, arms, data.target, propensity=chance, costs=[0.0, price], actions=ACTIONS)
+    scores = doubly_robust(log, random_state=seed)
     policy = PolicyTree(2, min_samples_arm=ROWS_OF_AN_ARM, time_limit=time_limit)
     model = _fit(policy, table, scores, treatment=arms)
     _heed_interrupt(model)
@@ -457,17 +486,18 @@ def _decide(table: Table, data: Any, price: float, time_limit: float | None, see
     means = scores.rewards.mean(axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SearchInterrupted)
-        evaluation = evaluate(policy, data.data, **log, repeats=repeats)
+        evaluation = evaluate(policy, log, random_state=seed, repeats=repeats)
     if evaluation.repeats < repeats:
         raise KeyboardInterrupt
     return PolicyRow(
         cost=price,
+        log=log,
         scores=scores,
         model=model,
         is_confirmed=verdict.holds,
         values={"the tree": model.value_, **dict(zip(ACTIONS, means.tolist(), strict=True))},
         evaluation=evaluation,
-        everybody=evaluate(_treat_everybody, data.data, **log, repeats=repeats),
+        everybody=evaluate(_treat_everybody, log, random_state=seed, repeats=repeats),
     )
 
 
@@ -478,8 +508,39 @@ def _fit(model: Any, *arguments: Any, **others: Any) -> Any:
         return model.fit(*arguments, **others)
 
 
-def _treat_everybody(X: Array) -> Array:
-    return np.full(len(X), ACTIONS[1])
+def _treat_everybody(X: Any) -> Array:
+    return np.full(read_table(X).n_rows, ACTIONS[1])
+
+
+def _far_from_shown(depth: int) -> int:
+    """How far a depth limit is from that of the tree that the study shows."""
+    return abs(depth - DEPTH_SHOWN)
+
+
+def _find_alternatives(
+    table: Table, rows: LabelledRows, depth: int, policy: PolicyRow, search: Mapping[str, Any]
+) -> Iterator[AlternativesRow]:
+    """All trees within half a percentage point of the weight, and within one; all policies within a twentieth of what
+    the best one seems to gain, and within a quarter."""
+    y = np.array(LABELS)[rows.labels]
+    for tolerance in (0.005, 0.01):
+        trees = good_trees(table, y, rows.weights, tolerance=tolerance, max_depth=depth, **search)
+        yield _describe_set("tree", trees)
+    for share in (1 / 20, 1 / 4):
+        policies = good_policies(
+            table, policy.scores, tolerance=share * policy.gain_in_sample, treatment=policy.log.arms,
+            min_samples_arm=ROWS_OF_AN_ARM, time_limit=search["time_limit"], n_jobs=search["n_jobs"],
+        )  # fmt: skip
+        assert isinstance(policies, TreeSet)
+        yield _describe_set("policy", policies)
+
+
+def _describe_set(name: str, trees: TreeSet) -> AlternativesRow:
+    if trees.status == "interrupted":
+        raise KeyboardInterrupt
+    trees = trees.complete_part()
+    agreed = int(trees.rows().is_agreed.sum()) if trees else 0
+    return AlternativesRow(name, trees.tolerance, trees, agreed, tuple(trees.columns()) if trees else ())
 
 
 @contextmanager

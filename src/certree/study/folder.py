@@ -2,7 +2,7 @@
 
 study.txt                       the summary
 effects.csv                     each man: columns, arm, earnings, effect, its error, label, cost, weight
-trees.csv  sensitivity.csv  policy.csv
+trees.csv  sensitivity.csv  policy.csv  alternatives.csv
 scores-cost-1000.csv            each man: columns, arm, and the reward of either action that the policy was learned from
 models/direct-depth-3.json      `certree show` and `certree verify` take them
 trees/direct-depth-3.svg        where matplotlib is installed, of a study that was not interrupted
@@ -29,7 +29,7 @@ from certree.writing import replace_file
 WRITTEN = (
     "study.txt",
     *PAGES,
-    *(f"{name}.csv" for name in ("effects", "trees", "sensitivity", "policy", "scores-cost-*")),
+    *(f"{name}.csv" for name in ("effects", "trees", "sensitivity", "policy", "alternatives", "scores-cost-*")),
     *(f"{place}-{name}" for place in ("models/*", "trees/*") for name in ("depth-*", "cost-*")),
 )
 """Patterns of all names that `write` gives to files."""
@@ -202,6 +202,16 @@ def _make_tables(case: CaseStudy) -> dict[str, tuple[Sequence[str], list[Sequenc
         "policy": (
             ["cost", "sample", "figure", "action", "value", "error", "low", "high"],
             [cells for policy in case.policies for cells in _list_policy(policy)],
+        ),
+        "alternatives": (
+            ["of", "tolerance", "least_count", "most_count", "men_agreed", "column", "share_needing", "price_without",
+             "is_needed", "is_unused"],
+            [
+                [row.name, row.tolerance, *row.trees.count_bounds, row.agreed, fact.column, fact.share, fact.price,
+                 fact.is_needed, fact.is_unused]
+                for row in case.alternatives
+                for fact in row.columns
+            ],
         ),
         **{f"scores-cost-{policy.cost:g}": _list_scores(case, policy) for policy in case.policies},
     }  # fmt: skip

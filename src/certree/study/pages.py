@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 
 from certree.page import report
-from certree.study.case import LABELS, METHODS, CaseStudy
+from certree.study.case import DEPTH_SHOWN, LABELS, METHODS, CaseStudy
 
 PAGES = ("tree.html", "policy.html")
-DEPTH = 3
-"""Of the tree that has a page, or the nearest to it that the study has."""
 SECONDS = 20.0
 """For what a page has to compute."""
 
@@ -50,7 +48,7 @@ def write_pages(case: CaseStudy, folder: Path) -> list[Path]:
         "licence": LICENCE,
         "time_limit": SECONDS,
     }
-    depth = min(case.depths, key=lambda depth: abs(depth - DEPTH))
+    depth = min(case.depths, key=lambda depth: abs(depth - DEPTH_SHOWN))
     y = np.array(LABELS)[case.rows.labels]
     model = case.pick(METHODS[0], depth).model
     tree = report(
@@ -59,7 +57,7 @@ def write_pages(case: CaseStudy, folder: Path) -> list[Path]:
     )  # fmt: skip
     row = case.policies[-1]
     policy = report(
-        row.model, case.table, row.scores, path=folder / PAGES[1], evaluation=row.evaluation,
+        row.model, case.table, row.scores, log=row.log, path=folder / PAGES[1], evaluation=row.evaluation,
         title=f"Whom to train, where the programme costs {row.cost:,.0f} dollars a man", notes=POLICY_NOTES, **shared,
     )  # fmt: skip
     return [tree, policy]

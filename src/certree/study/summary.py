@@ -12,10 +12,12 @@ import numpy as np
 
 from certree.export import export_text
 from certree.policy import Estimate
-from certree.study.case import ACTIONS, LABELS, METHODS, CaseStudy, PolicyRow, TreeRow, label_rows
+from certree.study.case import ACTIONS, LABELS, METHODS, AlternativesRow, CaseStudy, PolicyRow, TreeRow, label_rows
 
 WIDTH = 100
 NORMAL_95 = 1.96
+PLURALS = {"man": "men"}
+RACE = ("black", "hispanic")
 OPENING = "Whom to train?"
 """The first words of every summary."""
 
@@ -50,6 +52,7 @@ def summarise(case: CaseStudy) -> str:
         (f"3  Trees, at a penalty of λ = {case.regularization:g} a leaf", _say_trees(case)),
         ("4  What the labels depend on", _say_sensitivity(case)),
         ("5  The same men as a policy", _say_policies(case)),
+        ("6  What else would have been as good", _say_alternatives(case)),
         ("What is found", _say_findings(case)),
     )
     return "\n\n".join(f"{title}\n{'─' * len(title)}\n{text}" if title else text for title, text in sections)
@@ -213,11 +216,36 @@ def _policy_cells(row: PolicyRow) -> list[list[str]]:
     ]  # fmt: skip
 
 
+def _say_alternatives(case: CaseStudy) -> str:
+    if not case.alternatives:
+        return "Not looked at: the study was interrupted."
+    note = (
+        "All trees of the same depth and penalty, and all policies under the same limits, that are at most so much "
+        "worse than the best one on these men. Found completely and counted, not sampled; “agree” are the men about "
+        "whom all of them decide alike, and a column is needed by a tree that cannot be written without it."
+    )
+    rows = [
+        [
+            row.name,
+            f"{row.tolerance:.3g}" if row.name == "tree" else f"{_dollars(row.tolerance)} dollars",
+            str(row.trees.count),
+            f"{row.agreed} of {case.table.n_rows}",
+            ", ".join(fact.column for fact in row.columns if fact.is_needed) or "none",
+            ", ".join(fact.column for fact in row.columns if fact.is_unused) or "none",
+        ]
+        for row in case.alternatives
+    ]
+    header = ["", "worse by at most", "how many", "agree", "needed by all", "used by none"]
+    return _wrap(note) + "\n\n" + _tabulate(header, rows, "llrrll")
+
+
 # What is found --------------------------------------------------------------------------------------------------------
 
 
 def _say_findings(case: CaseStudy) -> str:
-    found = [*_find_labels(case), *_find_trees(case), *_find_printed(case), *_find_policy(case)]
+    found = [
+        *_find_labels(case), *_find_trees(case), *_find_printed(case), *_find_policy(case), *_find_alternatives(case),
+    ]  # fmt: skip
     return "\n".join(textwrap.fill(text, WIDTH, initial_indent="• ", subsequent_indent="  ") for text in found)
 
 
@@ -316,6 +344,34 @@ def _find_policy(case: CaseStudy) -> list[str]:
     return texts
 
 
+def _find_alternatives(case: CaseStudy) -> list[str]:
+    """How far the tree and the policy that are shown are the only answers."""
+    texts = []
+    for name, noun in (("tree", "trees"), ("policy", "policies")):
+        known = [row for row in case.alternatives if row.name == name and row.trees]
+        if not known:
+            continue
+        row = known[-1]
+        within = f"{row.tolerance:.3g}" if name == "tree" else f"{_dollars(row.tolerance)} dollars per man"
+        split = case.table.n_rows - row.agreed
+        texts.append(
+            f"{row.trees.count} {noun} are within {within} of the best one. They disagree about "
+            f"{_count(split, 'man')}: what is decided there depends on which of them is taken."
+        )
+        texts += _find_race(row) if name == "tree" else []
+    return texts
+
+
+def _find_race(row: AlternativesRow) -> list[str]:
+    """What it costs to leave a column out that a decision must not rest on."""
+    facts = [fact for fact in row.columns if fact.column in RACE and not fact.is_unused]
+    return [
+        f"{fact.share:.0%} of these trees need the column {fact.column}; the best tree without it is "
+        f"{f'{fact.price:.4f} worse' if fact.price > 0 else 'as good'}."
+        for fact in facts
+    ]
+
+
 def _count_sure(case: CaseStudy) -> int:
     """Men whose effect, give or take 1.96 standard errors, has one label all over."""
     assert case.standard_errors is not None
@@ -340,7 +396,7 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun if number == 1 else PLURALS.get(noun, noun + 's')}"
 
 
 def _is_or_are(number: int) -> str:
