@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
 CPP := $(shell find cpp -name '*.cpp' -or -name '*.hpp')
 
-.PHONY: demo test test-long test-arm64 pytest engine-test test-address test-thread fuzz mutants forecasts lint format docs bench agreement clean
+.PHONY: demo test test-long test-arm64 test-windows pytest engine-test test-address test-thread fuzz mutants forecasts lint format docs bench agreement clean
 
 # The case study: prints it and writes certree-demo/ (tables, models, pictures).
 demo: .venv-demo/installed
@@ -80,6 +80,18 @@ test-arm64:
 	cmake --build build/arm64
 	$(ARM64_RUN) build/arm64/engine_test
 	$(ARM64_RUN) build/arm64/engine_fuzz --cases 20000 --seed 1
+
+# The same as a Windows program, which Wine runs.
+WINDOWS_CXX ?= x86_64-w64-mingw32-g++-posix
+WINDOWS_RUN ?= wine
+test-windows:
+	@for program in $(WINDOWS_CXX) $(firstword $(WINDOWS_RUN)); do command -v $$program > /dev/null || { \
+	    echo "test-windows needs $$program. On Debian: apt-get install g++-mingw-w64-x86-64-posix wine wine64"; exit 1; }; done
+	cmake -S . -B build/windows -DCERTREE_TESTS=ON -DCERTREE_WERROR=ON -DCMAKE_SYSTEM_NAME=Windows \
+	    -DCMAKE_SYSTEM_PROCESSOR=AMD64 -DCMAKE_CXX_COMPILER=$(WINDOWS_CXX) -DCMAKE_EXE_LINKER_FLAGS=-static
+	cmake --build build/windows
+	$(WINDOWS_RUN) build/windows/engine_test.exe
+	$(WINDOWS_RUN) build/windows/engine_fuzz.exe --cases 20000 --seed 1
 
 lint: .venv-lint/installed
 	.venv-lint/bin/ruff check

@@ -194,9 +194,12 @@ private:
 }  // namespace certree::fuzz
 
 int main(int argc, char** argv) {
-    for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS}) {
+    for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL}) {
         std::signal(signal, certree::fuzz::say_where);
     }
+#ifdef SIGBUS
+    std::signal(SIGBUS, certree::fuzz::say_where);
+#endif
     const certree::fuzz::Arguments arguments = certree::fuzz::read_arguments(argc, argv);
     return certree::fuzz::Fuzzer(arguments).run();
 }
