@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "certree"
 # Each room may import only rooms named before it.
 ROOMS = (
     "writing",
+    "amounts",
     "table",
     "tree",
     "reading",
@@ -35,6 +36,7 @@ ROOMS = (
     "limits",
     "completion",
     "solver",
+    "sums",
     "certify",
     "path",
     "estimators",
@@ -48,8 +50,7 @@ ROOMS = (
     "page",
     "datasets",
     "study",
-    "experiment",
-    "cluster",
+    "dask",
     "cli",
     "__main__",
 )
@@ -57,7 +58,7 @@ ROOMS = (
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The same of the engine: a file includes files of its own room, of rooms named before it, and those outside any room.
-ENGINE_ROOMS = ("kernels", "instance", "shallow", "search", "good", "bindings", "tests", "fuzz", "forecasts")
+ENGINE_ROOMS = ("kernels", "instance", "shallow", "search", "good", "sums", "bindings", "tests", "fuzz", "forecasts")
 ENGINE = sorted((*ROOT.glob("cpp/**/*.cpp"), *ROOT.glob("cpp/**/*.hpp")))
 
 

@@ -16,6 +16,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/good.hpp"
+#include "bindings/sums.hpp"
 #include "bindings/watched.hpp"
 #include "search/search.hpp"
 #include "shallow/cost_model.hpp"
@@ -180,6 +181,7 @@ NB_MODULE(_engine, m) {
           nb::arg("min_samples_arm"), nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"),
           nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none());
     define_good_trees(m);
+    define_sums(m);
     nb::dict switches;
     for (const NamedSwitch& one : all_switches) {
         switches[one.name] = static_cast<std::uint32_t>(one.off);

@@ -74,3 +74,34 @@ def find_row_labels(
 def keep_edges(*, graph: dict[str, Any], is_kept: NDArray[Any], has_lone_leaf: bool, budget: int) -> dict[str, Any]: ...
 def keep_leaves(*, graph: dict[str, Any], least: int, most: int) -> dict[str, Any]: ...
 def find_best_through(*, graph: dict[str, Any]) -> NDArray[Any]: ...
+
+NOTHING: int
+
+def add_cells(
+    codes: NDArray[Any], sizes: NDArray[Any], amounts: NDArray[Any], sets: NDArray[Any], cells: NDArray[Any]
+) -> None: ...
+def find_leaf_gains(
+    *,
+    cells: NDArray[Any],
+    sets: NDArray[Any],
+    sizes: NDArray[Any],
+    n_tests: NDArray[Any],
+    base: NDArray[Any],
+    n_added: NDArray[Any],
+    added: NDArray[Any],
+    n_labels: int,
+    least: NDArray[Any],
+) -> NDArray[Any]: ...
+def find_stumps(
+    *,
+    cells: NDArray[Any],
+    sets: NDArray[Any],
+    sizes: NDArray[Any],
+    n_tests: NDArray[Any],
+    base: NDArray[Any],
+    n_added: NDArray[Any],
+    added: NDArray[Any],
+    n_labels: int,
+    least: NDArray[Any],
+    pairs: NDArray[Any],
+) -> tuple[NDArray[Any], NDArray[Any]]: ...

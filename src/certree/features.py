@@ -29,6 +29,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from certree.amounts import add_by_group, exact_sum, find_exponent, to_amounts
 from certree.reading import ColumnReading, remark_on
 from certree.table import Table, count_missing, find_positions, name_row, read_table
 from certree.tree import (
@@ -231,12 +232,13 @@ def make_features(
             f"X has {table.n_rows} rows and {table.n_columns} columns; an index holds at most {LARGEST_INDEX}"
         )
     thresholds = _read_thresholds(thresholds, table)
-    chosen = _read_chosen(categorical_features, table)
+    chosen = read_chosen(categorical_features, table)
     mask = tuple(own or index in chosen for index, own in enumerate(table.is_categorical))
     columns: list[Column] = []
     readings: list[ColumnReading] = []
     axes: list[Axis] = []
     codes: list[Array] = []
+    masses = _weigh_bins(weights) if isinstance(thresholds, int) else None
     for index, values in enumerate(table.columns):
         own = thresholds if isinstance(thresholds, (str, int)) else thresholds[index]
         order = None if mask[index] else table.declared.get(table.names[index])
@@ -248,7 +250,7 @@ def make_features(
         else:
             column, numbers, distinct = _read_numbers(index, table, order, binner)
             n_distinct = len(distinct)
-            new_axes, new_codes = _make_axes(index, numbers, distinct, own, weights)
+            new_axes, new_codes = _make_axes(index, numbers, distinct, own, masses)
         remark = "" if index in chosen else remark_on(index, table)
         n_missing = count_missing(values) if column.has_missing else 0
         own_order = column.categories if order is not None else ()
@@ -275,10 +277,11 @@ def _read_thresholds(thresholds: Any, table: Table) -> str | int | Cuts:
         raise ValueError(f'thresholds must be "all" or an integer of at least 1, not {thresholds!r}')
     if len(thresholds) != table.n_columns:
         raise ValueError(f"thresholds has cuts for {len(thresholds)} columns, but X has {table.n_columns}")
-    return tuple(map(tuple, thresholds))
+    # Where only some values of a column are at hand, cuts are given; the other columns have all.
+    return tuple(own if isinstance(own, str) else tuple(own) for own in thresholds)
 
 
-def _read_chosen(categorical_features: Any, table: Table) -> set[int]:
+def read_chosen(categorical_features: Any, table: Table) -> set[int]:
     """The columns that were named to be read as categories."""
     if categorical_features is None or (isinstance(categorical_features, str) and categorical_features == "auto"):
         return set()
@@ -337,7 +340,7 @@ def _make_axes(
     codes: Array,
     distinct: Array,
     thresholds: str | int | Sequence[Value | None],
-    weights: Array | None,
+    masses: Array | None,
 ) -> tuple[list[Axis], list[Array]]:
     """The axes of a column of numbers, and their codes."""
     below, above = distinct[:-1], distinct[1:]
@@ -347,7 +350,7 @@ def _make_axes(
             return [], []
         cuts = _given_cuts(thresholds, distinct)
     elif not isinstance(thresholds, str) and len(below) > thresholds:
-        cuts = _quantile_cuts(codes, len(distinct), thresholds, weights)
+        cuts = _quantile_cuts(codes, len(distinct), thresholds, masses)
     if cuts is not None:
         bins = np.searchsorted(cuts, np.arange(len(distinct))).astype(np.int32)
         codes = np.where(codes < 0, np.int32(-1), bins[codes])
@@ -387,13 +390,26 @@ def _given_cuts(thresholds: Sequence[Value | None], distinct: Array) -> Array:
     return cuts[(cuts >= 0) & (cuts < len(distinct) - 1)]
 
 
-def _quantile_cuts(codes: Array, n_distinct: int, n_thresholds: int, weights: Array | None) -> Array:
+def _weigh_bins(weights: Array | None) -> Array | None:
+    """int64; weights as amounts, whose sums, and so the quantiles, are the same whatever the order of the rows."""
+    return None if weights is None else to_amounts(weights, find_exponent(exact_sum(weights)))[0]
+
+
+def _quantile_cuts(codes: Array, n_distinct: int, n_thresholds: int, masses: Array | None) -> Array:
     """The codes after which to cut, so that the bins weigh about the same."""
     present = codes >= 0
-    mass = np.bincount(codes[present], None if weights is None else weights[present], minlength=n_distinct)
-    below = np.cumsum(mass, dtype=np.float64)
-    targets = below[-1] * np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
+    if masses is None:
+        mass = np.bincount(codes[present], minlength=n_distinct)
+    else:
+        mass = add_by_group(codes[present], masses[present], n_distinct)
+    below = np.cumsum(mass)
+    targets = quantile_targets(int(below[-1]), n_thresholds)
     return np.unique(np.searchsorted(below[:-1], targets).clip(max=n_distinct - 2))
+
+
+def quantile_targets(total: int, n_thresholds: int) -> Array:
+    """int64; for each quantile the least whole number that is no less than its share of the total."""
+    return np.array([-(-total * place // (n_thresholds + 1)) for place in range(1, n_thresholds + 1)], dtype=np.int64)
 
 
 def _read_categories(index: int, table: Table) -> tuple[Column, list[Axis], list[Array]]:

@@ -288,13 +288,11 @@ class Problem:
         weight 0.1 make a leaf of weight 1. No row counts for more than the minimum, which alone sets the unit with the
         lighter rows: a heavy row cannot make the others vanish. Rounded up, so that what is heavy enough stays so.
         """
-        least = self.min_weight_leaf * (1 - TOLERANCE)
+        least = least_leaf_weight(self.min_weight_leaf)
         if least == 0:
             return np.zeros(self.n_rows, dtype=np.int64), 0
-        counted = np.minimum(self.weights, least)
-        # Below 2^60 units in all, and at most one more per row where they are rounded up: sums fit 61 bits.
-        shift = LEAF_WEIGHT_BITS - math.frexp(math.fsum(counted.tolist()))[1]
-        return np.ceil(np.ldexp(counted, shift)).astype(np.int64), _ceil_scaled(least, shift)
+        shift = find_leaf_shift(math.fsum(np.minimum(self.weights, least).tolist()))
+        return count_leaf_weights(self.weights, least, shift), ceil_scaled(least, shift)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -486,6 +484,25 @@ class Part:
         return part
 
 
+# What counts towards a minimum of weight ------------------------------------------------------------------------------
+
+
+def least_leaf_weight(min_weight_leaf: float) -> float:
+    """What a leaf must weigh, with the tolerance taken off. No row counts for more."""
+    return min_weight_leaf * (1 - TOLERANCE)
+
+
+def find_leaf_shift(total: float) -> int:
+    """The power of two that makes whole numbers of what all rows count together: below 2^60, and at most one more per
+    row where they are rounded up, so that sums fit 61 bits."""
+    return LEAF_WEIGHT_BITS - math.frexp(total)[1]
+
+
+def count_leaf_weights(weights: Array, least: float, shift: int) -> Array:
+    """int64; what each row counts towards a minimum of weight."""
+    return np.ceil(np.ldexp(np.minimum(weights, least), shift)).astype(np.int64)
+
+
 # What may be wrong --------------------------------------------------------------------------------------------------
 
 
@@ -555,7 +572,7 @@ def _check_count(name: str, value: Any, least: int, *, optional: bool = False) -
         raise ValueError(f"{name} must be at least {least}, not {value!r}")
 
 
-def _ceil_scaled(value: float, shift: int) -> int:
+def ceil_scaled(value: float, shift: int) -> int:
     """⌈value · 2^shift⌉, also where that is too large for a float."""
     numerator, denominator = value.as_integer_ratio()
     return -(-(numerator << max(shift, 0)) // (denominator << max(-shift, 0)))

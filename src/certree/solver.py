@@ -208,6 +208,12 @@ def search_good_trees(
     return found
 
 
+add_cells = _engine.add_cells
+find_leaf_gains = _engine.find_leaf_gains
+find_stumps = _engine.find_stumps
+NO_GAIN: int = _engine.NOTHING
+"""What a leaf gains that is not allowed."""
+
 count_good_trees = _engine.count_good_trees
 draw_good_trees = _engine.draw_good_trees
 list_good_trees = _engine.list_good_trees
