@@ -1,9 +1,11 @@
-"""Sums are enough: trees of depth at most three from sums over cells are those of enumeration, whatever parts and blocks
-the rows and the columns come in."""
+"""Sums are enough: trees of depth at most three from sums over cells are those of enumeration, whatever parts and
+blocks the rows and the columns come in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,14 +16,14 @@ from random_problems import CONSTRAINTS, Table, tables
 
 from certree import Problem, certify
 from certree.amounts import UNIT, add_by_group, exact_sum, find_exponent, to_amounts, to_float
-from certree.solver import read_tree
 from certree.problem import find_leaf_shift, least_leaf_weight
+from certree.solver import read_tree
 from certree.sums import (
     Branch,
     Channels,
     Coded,
-    Gains,
     CodeTests,
+    Gains,
     join,
     list_nodes,
     list_tests,
@@ -69,7 +71,7 @@ def solve_by_sums(
     amounts, _ = channels.measure(problem.weights, problem.y, problem.costs, problem.arms)
     rows = Coded(codes.astype(np.uint8 if codes.max(initial=0) < 256 else np.uint16), amounts)
     places = [0, *sorted(ends), problem.n_rows]
-    parts = [rows.at(np.arange(first, last)) for first, last in zip(places[:-1], places[1:], strict=True)]
+    parts = [rows.at(np.arange(first, last)) for first, last in pairwise(places)]
     gains = Gains(tests, channels.rule, channels.rule.lone(amounts.sum(axis=0)))
     depth = min(int(problem.max_depth or 0), 3)
     for block in plan_blocks(tests, channels.rule.n_channels, depth, most_bytes)[::-1]:
@@ -121,14 +123,13 @@ def test_the_optimum_under_constraints(constraints: tuple[str, ...]) -> None:
 
 
 def test_sums_of_floats_are_exact_in_every_order() -> None:
-    from fractions import Fraction
-
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.lognormal(0, 30, 500), -rng.lognormal(0, 30, 500), [5e-324, 1e300, 0.0, 2.2e-308]])
     exact = sum(map(Fraction, values.tolist()))
     assert Fraction(exact_sum(values), 2**UNIT) == exact
     assert exact_sum(values[::-1]) == exact_sum(values[:300]) + exact_sum(values[300:])
     assert exact_sum(np.empty(0)) == 0
+    assert to_float(exact_sum(np.ones(100_000))) == 100_000
     assert to_float(exact_sum(np.array([1e308, 1e308]))) == np.inf
     assert to_float(-exact_sum(np.array([1e308, 1e308]))) == -np.inf
     group, amounts = rng.integers(0, 3, 1000), rng.integers(-(2**55), 2**55, 1000)
@@ -139,8 +140,6 @@ def test_sums_of_floats_are_exact_in_every_order() -> None:
 
 @pytest.mark.parametrize("total", [1.0, 2.0, 1.9999999999999998, 3.7, 1e-9, 5e-324, 1e300])
 def test_amounts_fill_56_bits(total: float) -> None:
-    from fractions import Fraction
-
     exponent = find_exponent(exact_sum(np.array([total])))
     assert 2**55 <= Fraction(total) * Fraction(2) ** exponent < 2**56
 

@@ -90,12 +90,15 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
                std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<double>> leaf_weights,
                std::optional<Vector<std::int32_t>> arms, std::int32_t n_arms, std::int64_t min_samples_arm,
                std::optional<Vector<double>> reference_costs, double time_limit, std::int64_t memory_limit,
-               int n_threads, std::uint32_t switches, nb::object progress) {
+               int n_threads, std::uint32_t switches, nb::object progress, std::optional<Vector<std::int64_t>> counts) {
     using Clock = Control::Clock;
     const Clock::time_point start = Clock::now();
     const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-    const Input input = read_input(codes, sizes, categorical, labels, weights, costs, n_labels, normaliser,
-                                   leaf_weights, arms, n_arms, reference_costs);
+    Input input = read_input(codes, sizes, categorical, labels, weights, costs, n_labels, normaliser, leaf_weights,
+                             arms, n_arms, reference_costs);
+    if (counts) {
+        input.counts = view(*counts);
+    }
     const Constraints constraints{max_depth, max_leaves, min_samples_leaf, min_weight_leaf, arms ? min_samples_arm : 0};
     const Limits limits{memory_limit, std::max(1, n_threads)};
     const Control control(time_limit, switches);
@@ -179,7 +182,7 @@ NB_MODULE(_engine, m) {
           nb::arg("regularization"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_samples_leaf"),
           nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(), nb::arg("arms").none(), nb::arg("n_arms"),
           nb::arg("min_samples_arm"), nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"),
-          nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none());
+          nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none(), nb::arg("counts") = nb::none());
     define_good_trees(m);
     define_sums(m);
     nb::dict switches;

@@ -313,11 +313,12 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
         instance.arm_count.assign(kept_groups.size() * static_cast<std::size_t>(instance.n_arms), 0);
         for (std::size_t i = 0; i < n; ++i) {
             const auto r = static_cast<std::size_t>(new_row[static_cast<std::size_t>(groups.of_row[i])]);
-            instance.count[r] += 1;
+            const std::int64_t count = input.counts.empty() ? 1 : input.counts[i];
+            instance.count[r] += count;
             instance.weight[r] += to_weight(leaf_weights[i]);
             if (instance.n_arms > 0) {
                 instance.arm_count[r * static_cast<std::size_t>(instance.n_arms) +
-                                   static_cast<std::size_t>(input.arms[i])] += 1;
+                                   static_cast<std::size_t>(input.arms[i])] += static_cast<std::int32_t>(count);
             }
         }
         instance.to_weight = {1.0, to_weight.exponent};

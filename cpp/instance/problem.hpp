@@ -26,6 +26,7 @@ struct Input {
     std::span<const double> costs;              // n × K, row-major
     std::span<const double> weights;
     std::span<const double> leaf_weights;     // what rows count towards min_weight_leaf; empty: their weights
+    std::span<const std::int64_t> counts;     // how many rows of the caller's table a row stands for; empty: one
     std::span<const std::int32_t> arms;       // may be empty
     std::span<const double> reference_costs;  // may be empty
     double normaliser = 1.0;

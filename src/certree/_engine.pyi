@@ -33,6 +33,7 @@ def solve(
     n_threads: int,
     switches: int,
     progress: Callable[[float, float, float], None] | None,
+    counts: NDArray[Any] | None = None,
 ) -> dict[str, Any]: ...
 def find_good_trees(
     *,

@@ -24,14 +24,20 @@ _MOST_ROWS = 1 << 24
 
 
 def add_by_group(group: Array, amounts: Array, n_groups: int) -> Array:
-    """int64; the sum of the amounts (int64, below 2^56 in magnitude) of each group, exactly."""
-    sums = np.zeros(n_groups, dtype=np.int64)
+    """int64; the sum of the amounts of each group, exactly: amounts below 2^56 in magnitude, and so their sums."""
+    high, low = _add_halves(group, amounts, n_groups)
+    return np.asarray((high << _HALF) + low)
+
+
+def _add_halves(group: Array, amounts: Array, n_groups: int) -> tuple[Array, Array]:
+    """int64; the sums of the upper and of the lower halves, of up to 2^34 amounts."""
+    high, low = np.zeros(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
     for first in range(0, len(group), _MOST_ROWS):
-        rows = slice(first, first + _MOST_ROWS)
-        high, low = amounts[rows] >> _HALF, amounts[rows] & ((1 << _HALF) - 1)
-        sums += np.bincount(group[rows], high, n_groups).astype(np.int64) << _HALF
-        sums += np.bincount(group[rows], low, n_groups).astype(np.int64)
-    return sums
+        own = amounts[first : first + _MOST_ROWS]
+        place = group[first : first + _MOST_ROWS]
+        high += np.bincount(place, own >> _HALF, n_groups).astype(np.int64)
+        low += np.bincount(place, own & ((1 << _HALF) - 1), n_groups).astype(np.int64)
+    return high, low
 
 
 def exact_sums(group: Array, values: Array, n_groups: int) -> list[int]:
@@ -42,9 +48,10 @@ def exact_sums(group: Array, values: Array, n_groups: int) -> list[int]:
     if len(exponents) == 0:
         return sums
     whole = np.ldexp(mantissa, 53).astype(np.int64)
-    found = add_by_group(group.astype(np.int64) * len(exponents) + place, whole, n_groups * len(exponents))
-    for cell in np.flatnonzero(found).tolist():
-        sums[cell // len(exponents)] += int(found[cell]) << (int(exponents[cell % len(exponents)]) - 53 + UNIT)
+    high, low = _add_halves(group.astype(np.int64) * len(exponents) + place, whole, n_groups * len(exponents))
+    for cell in np.flatnonzero(high | low).tolist():
+        total = (int(high[cell]) << _HALF) + int(low[cell])
+        sums[cell // len(exponents)] += total << (int(exponents[cell % len(exponents)]) - 53 + UNIT)
     return sums
 
 

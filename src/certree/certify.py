@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -25,7 +25,7 @@ from certree.enumeration import enumerate_front as enumerate_front
 from certree.enumeration import enumerate_optimum as enumerate_optimum
 from certree.enumeration import enumerate_spends as enumerate_spends
 from certree.features import Axis, Features, make_features
-from certree.fingerprint import fingerprint
+from certree.fingerprint import ANY_ORDER, fingerprint, fingerprint_parts, hash_rows
 from certree.guesses import ThresholdReport, guess_tree_depth, state_depth, state_reference, state_thresholds
 from certree.problem import NEGLIGIBLE, TOLERANCE, Problem, check_weights
 from certree.solution import float_slack, measure_loss
@@ -167,6 +167,13 @@ def check(
     flaws = find_flaws(certificate)
     if flaws:
         return Verdict(tuple(flaws), math.nan, math.nan, False)
+    if type(X).__module__.partition(".")[0] == "dask":
+        if not PARTS_CHECKS or costs is not None or spends is not None or prove_bound:
+            raise ValueError(
+                "X is a dask collection, which is checked where it lies: import certree.dask first, and give y or "
+                "rewards; costs, spends and prove_bound need a table in memory"
+            )
+        return PARTS_CHECKS[0](certificate, tree, X, y, sample_weight, rewards, arms)
     case = read_case(certificate, tree, X, y, sample_weight, costs=costs, rewards=rewards, spends=spends, arms=arms)
     if isinstance(case, str):
         return Verdict((case,), math.nan, math.nan, False)
@@ -174,15 +181,15 @@ def check(
     account = measure(tree, problem)
     rounding = _bound_rounding(case)
     failures = [
-        *_check_identity(case),
-        *_check_amounts(case, account),
+        *check_identity(case),
+        *check_amounts(case, account),
         *_check_sizes(case),
         *_check_rounding(case, rounding),
-        *_check_bounds(certificate),
+        *check_bounds(certificate),
         *_check_constraints(certificate, tree, problem, account),
-        *_check_columns(tree, problem),
-        *_check_tests(tree, problem),
-        *_check_nodes(case),
+        *check_columns(tree, problem),
+        *check_tests(tree, problem),
+        *check_nodes(case),
         *_check_guarantees(case),
     ]
     value = None
@@ -196,8 +203,12 @@ def check(
         slack = min(rounding[1], certificate["rounding"]) + float_slack(problem, float(optimum))
         if certificate["lower_bound"] > float(optimum) + slack:
             failures.append(f"lower_bound is {certificate['lower_bound']!r}, but a tree of {float(optimum)!r} exists")
-    trusted = _list_trusted(case, prove_bound)
+    trusted = list_trusted(case, prove_bound)
     return Verdict(tuple(failures), account.objective, account.loss, prove_bound, value, trusted)
+
+
+PARTS_CHECKS: list[Callable[..., Verdict]] = []
+"""What checks a table that lies in parts: `certree.dask` puts it here when it is imported."""
 
 
 # The table that a certificate is held against -----------------------------------------------------------------------
@@ -371,13 +382,25 @@ def _read_spends(spends: Any, stated: list[float] | None, tree: Tree, n_rows: in
 # One question each: what does not hold, in sentences ----------------------------------------------------------------
 
 
-def _check_identity(case: Case) -> list[str]:
+def check_identity(case: Case) -> list[str]:
     """Whether the certificate is about this table and this problem at all."""
     stated = case.certificate.get("digests")
     if stated is None:
         return []
+    if stated.get("rows") == ANY_ORDER:
+        problem = case.problem
+        rewards = None if case.rewards is None else case.rewards[case.weights > 0]
+        digest = hash_rows(problem.features.table, problem.weights, problem.y, rewards, problem.arms)
+        settings = list_settings(problem)
+        return compare_digests(
+            stated, fingerprint_parts(problem.features, problem.labels, digest, settings, problem.n_rows)
+        )
     budget = None if case.budget is None else case.budget["largest"]
-    found = fingerprint(case.problem, list_settings(case.problem, budget), spends=case.spends)
+    return compare_digests(stated, fingerprint(case.problem, list_settings(case.problem, budget), spends=case.spends))
+
+
+def compare_digests(stated: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """Which of the digests is the first that differs."""
     reasons = {
         "columns": "the columns are not those that the certificate is about: a name, a kind or a value differs",
         "table": "labels, weights, rewards, spends or arms are not those that the certificate is about",
@@ -388,7 +411,7 @@ def _check_identity(case: Case) -> list[str]:
     return [f"{reasons[name]} (SHA-256 of {name})" for name in wrong[:1]]
 
 
-def _check_amounts(case: Case, account: Account) -> list[str]:
+def check_amounts(case: Case, account: Account) -> list[str]:
     certificate, problem = case.certificate, case.problem
     slack = float_slack(problem, account.objective)
     failures = [
@@ -417,7 +440,8 @@ def _check_sizes(case: Case) -> list[str]:
         "labels": len(problem.labels),
     }
     searched = case.searched
-    if searched is not None and case.budget is None:
+    is_in_parts = (case.certificate.get("digests") or {}).get("rows") == ANY_ORDER  # parts are merged by themselves
+    if searched is not None and case.budget is None and not is_in_parts:
         counts = [count_merged(part) for part in _list_searched(searched)]
         sizes["merged_rows"] = sum(rows for rows, _ in counts)
         sizes["distinct_tests"] = max(tests for _, tests in counts)
@@ -441,7 +465,7 @@ def _check_rounding(case: Case, rounding: tuple[float, float]) -> list[str]:
     return [f"rounding is {stated!r} in the certificate, but fixed-point amounts of this table allow {most!r}"]
 
 
-def _check_bounds(certificate: Mapping[str, Any]) -> list[str]:
+def check_bounds(certificate: Mapping[str, Any]) -> list[str]:
     failures = []
     status, objective, lower = certificate["status"], certificate["objective"], certificate["lower_bound"]
     if status not in STATUSES:
@@ -457,12 +481,12 @@ def _check_bounds(certificate: Mapping[str, Any]) -> list[str]:
     if status == "optimal" and lower != objective:
         failures.append(f"status is optimal, but lower_bound {lower!r} is below objective {objective!r}")
     guarantees = certificate.get("guarantees", {})
-    if status == "approximate" and not ("weighing" in guarantees or "budget" in certificate):
-        failures.append("status is approximate, but neither counts in place of weights nor a budget are stated")
+    if status == "approximate" and not ({"weighing", "growth"} & set(guarantees) or "budget" in certificate):
+        failures.append("status is approximate, but neither counts in place of weights, growth nor a budget are stated")
     if status == "guessed" and ("reference" not in guarantees or "weighing" in guarantees):
         failures.append("status is guessed, but a reference model alone is what a search is guessed by")
-    if status == "optimal" and ("reference" in guarantees or "weighing" in guarantees):
-        failures.append("status is optimal, but a search with a reference model or with counts proves no optimum")
+    if status == "optimal" and {"reference", "weighing", "growth"} & set(guarantees):
+        failures.append("status is optimal, but a reference model, counts or growth prove no optimum")
     return failures
 
 
@@ -494,7 +518,7 @@ def _check_constraints(certificate: Mapping[str, Any], tree: Tree, problem: Prob
     return failures
 
 
-def _check_columns(tree: Tree, problem: Problem) -> list[str]:
+def check_columns(tree: Tree, problem: Problem) -> list[str]:
     """Whether the tree knows its columns as this table has them."""
     failures = []
     for stated, found in zip(tree.columns, problem.features.columns, strict=True):
@@ -505,7 +529,7 @@ def _check_columns(tree: Tree, problem: Problem) -> list[str]:
     return failures
 
 
-def _check_tests(tree: Tree, problem: Problem) -> list[str]:
+def check_tests(tree: Tree, problem: Problem) -> list[str]:
     """Whether every test of the tree is one of those that the bound is about."""
     failures = []
     # The tests of a start were asked for; that they are not forbidden was seen when the problem was read.
@@ -553,7 +577,7 @@ def _offers(axis: Axis, test: Test, category: int, column: Column) -> bool:
     return False
 
 
-def _check_nodes(case: Case) -> list[str]:
+def check_nodes(case: Case) -> list[str]:
     """Whether the nodes state the rows, weights, costs and rewards that reach them, and the best label of each."""
     tree, problem = case.tree, case.problem
     found = problem.weigh(tree)
@@ -748,7 +772,7 @@ def check_set(
     case = read_case(certificate, trees[0], X, y, sample_weight, costs=costs, rewards=rewards, arms=arms)
     if isinstance(case, str):
         return SetVerdict((case,), False)
-    failures = [*_check_identity(case), *_check_claims(case)]
+    failures = [*check_identity(case), *_check_claims(case)]
     seen: dict[Any, int] = {}
     for place, tree in enumerate(trees):
         if tree.columns != case.tree.columns or tree.labels != case.tree.labels:
@@ -810,9 +834,9 @@ def _check_member(case: Case) -> list[str]:
     account = measure(tree, problem)
     failures = [
         *_check_constraints(stated, tree, problem, account),
-        *_check_columns(tree, problem),
-        *_check_tests(tree, problem),
-        *_check_nodes(case),
+        *check_columns(tree, problem),
+        *check_tests(tree, problem),
+        *check_nodes(case),
     ]
     slack = _set_slack(case) + float_slack(problem, account.objective)
     threshold, optimum = (_to_cost(case, stated[name]) for name in ("threshold", "optimum"))
@@ -1008,7 +1032,7 @@ def _with_all_tests(features: Features) -> Features:
     )
 
 
-def _list_trusted(case: Case, is_proved: bool) -> tuple[str, ...]:
+def list_trusted(case: Case, is_proved: bool) -> tuple[str, ...]:
     """What no table can decide, and what nobody has proved again."""
     certificate, stated = case.certificate, case.guarantees
     sentences = []
@@ -1030,6 +1054,8 @@ def _list_trusted(case: Case, is_proved: bool) -> tuple[str, ...]:
         sentences.append("the figures of the reference model (guarantees.reference)")
     if "thresholds" in stated:
         sentences.append("the figures of the model that the thresholds were guessed by (guarantees.thresholds.guess)")
+    if "growth" in stated:
+        sentences.append("that the best tree of the lookahead's depth is what guarantees.growth says")
     if "budget" in certificate:
         sentences.append("the price of the budget")
     return tuple(sentences)

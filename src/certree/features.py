@@ -323,7 +323,7 @@ def _read_numbers(
     """Numbers, or ordered categories by their places in the order, as the binner gives them."""
     name, values = table.names[index], table.columns[index]
     if order is not None:
-        values = _read_places(index, table, order)
+        values = read_places(index, table, order)
     codes, distinct = binner(values)
     if len(distinct) and (np.isinf(distinct[0]) or np.isinf(distinct[-1])):
         raise _infinity(index, table)
@@ -368,7 +368,8 @@ def _make_axes(
     return [first, last], [first_codes, last_codes]
 
 
-def _read_places(index: int, table: Table, order: tuple[Any, ...]) -> Array:
+def read_places(index: int, table: Table, order: tuple[Any, ...]) -> Array:
+    """float64; the values of an ordered column as places in its order, NaN where missing."""
     places = find_positions(table.columns[index], order)
     if np.isinf(places).any():
         row = int(np.argmax(np.isinf(places)))
@@ -430,7 +431,7 @@ def _read_categories(index: int, table: Table) -> tuple[Column, list[Axis], list
     else:
         seen = dict.fromkeys(values)
         has_missing = seen.pop(None, 0) is None
-        order = _sorted_categories(seen)
+        order = sort_categories(seen)
         code_of = {value: code for code, value in enumerate(order)}
         if has_missing:
             code_of[None] = len(order)
@@ -532,7 +533,7 @@ def _find_alike(axis: Axis, codes: Array, holds: Array) -> list[int]:
     return sorted(found)
 
 
-def _sorted_categories(seen: dict[Any, Any]) -> list[Any]:
+def sort_categories(seen: dict[Any, Any]) -> list[Any]:
     """A fixed order whatever the order of the rows; strings and numbers in one column do not compare."""
     try:
         return sorted(seen)

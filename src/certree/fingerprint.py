@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from certree.features import Features
 from certree.problem import Problem
-from certree.table import find_positions
+from certree.table import Table, find_positions
 
 Array = NDArray[Any]
 
@@ -35,6 +35,79 @@ def fingerprint(problem: Problem, settings: Mapping[str, Any], *, spends: Array 
     columns = fingerprint_columns(problem.features)
     table = _fingerprint_table(problem, columns, spends)
     return {"columns": columns, "table": table, "problem": hashlib.sha256(_head(table=table, **settings)).hexdigest()}
+
+
+# Rows in any order ---------------------------------------------------------------------------------------------------
+
+_LANES = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+_MISSING = 0x6D697373696E6721
+
+
+def fingerprint_parts(
+    features: Features, labels: Sequence[Any], digest: tuple[int, int], settings: Mapping[str, Any], n_rows: int
+) -> dict[str, str]:
+    """The digests of a table that lies in parts: `digest` is the sum of `hash_rows` of all parts.
+
+    The order of the rows does not matter, nor which part they lie in. SHA-256 of the sum: it tells tables apart that
+    differ by accident. Whoever wants to can find another table of the same sum, which `fingerprint` does not allow.
+    """
+    heads = [[column.name, column.kind, list(map(_canonical, column.categories))] for column in features.columns]
+    columns = hashlib.sha256(_head(rows=n_rows, columns=heads)).hexdigest()
+    total = f"{digest[0]:016x}{digest[1]:016x}"
+    head = _head(columns=columns, rows=n_rows, labels=list(map(_canonical, labels)), sum=total)
+    table = hashlib.sha256(head).hexdigest()
+    problem = hashlib.sha256(_head(table=table, **settings)).hexdigest()
+    return {"columns": columns, "table": table, "problem": problem, "rows": ANY_ORDER}
+
+
+ANY_ORDER = "in any order"
+"""What the digests of a table in parts state."""
+
+
+def hash_rows(
+    table: Table, weights: Array, y: Array | None, rewards: Array | None, arms: Array | None
+) -> tuple[int, int]:
+    """Two sums, modulo 2^64, of a hash of every row: its values, label or rewards, weight and arm."""
+    columns: list[Array] = [*table.columns, weights]
+    columns += [] if y is None else [y.astype(np.float64)]
+    columns += [] if rewards is None else list(rewards.T)
+    columns += [] if arms is None else [arms.astype(np.float64)]
+    hashes = [np.full(len(weights), lane, dtype=np.uint64) for lane in _LANES]
+    for values in columns:
+        own = _hash_values(values)
+        for row, lane in zip(hashes, _LANES, strict=True):
+            row ^= own
+            _mix(row, lane)
+    return tuple(int(row.sum(dtype=np.uint64)) for row in hashes)  # type: ignore[return-value]
+
+
+def _hash_values(values: Array) -> Array:
+    """uint64; equal values have equal hashes, however they are held."""
+    if values.dtype == np.float64:
+        numbers = values + 0.0  # one zero
+        return np.where(np.isnan(numbers), np.uint64(_MISSING), numbers.view(np.uint64))
+    if values.dtype == np.bool_:
+        return np.array([_hash_value(False), _hash_value(True)], dtype=np.uint64)[values.astype(np.int8)]
+    known = {value: _hash_value(value) for value in dict.fromkeys(values)}
+    return np.fromiter((known[value] for value in values), np.uint64, len(values))
+
+
+def _hash_value(value: Any) -> int:
+    if value is None:
+        return _MISSING
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+        text = f"{type(value).__name__.removesuffix('_')}:{value}"
+        return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "little")
+    return int(np.array([value], dtype=np.float64).view(np.uint64)[0])
+
+
+def _mix(row: Array, lane: int) -> None:
+    """Every bit of the input moves every bit of the output; in place, modulo 2^64."""
+    row ^= row >> np.uint64(31)
+    row *= np.uint64(lane)
+    row ^= row >> np.uint64(29)
+    row *= np.uint64(0xBF58476D1CE4E5B9)
+    row ^= row >> np.uint64(32)
 
 
 def fingerprint_columns(features: Features) -> str:

@@ -508,6 +508,21 @@ def count_leaf_weights(weights: Array, least: float, shift: int) -> Array:
 
 def check_weights(given: Any, n_rows: int) -> Array:
     """Weights as float64, ones by default; an error names the row that is wrong."""
+    weights = read_weights(given, n_rows)
+    with np.errstate(over="ignore"):
+        check_total_weight(float(weights.sum()))
+    return weights
+
+
+def check_total_weight(total: float) -> None:
+    if not total > 0:
+        raise ValueError("sample_weight is zero in every row")
+    if not total < np.inf:
+        raise ValueError("sample_weight is too large: its sum is infinite")
+
+
+def read_weights(given: Any, n_rows: int) -> Array:
+    """The same of some rows of a table, which may all weigh nothing."""
     if given is None:
         return np.ones(n_rows)
     weights: Array
@@ -526,12 +541,6 @@ def check_weights(given: Any, n_rows: int) -> Array:
         for is_wrong, what in ((np.isnan(weights), "NaN"), (weights < 0, "negative"), (np.isinf(weights), "infinite")):
             if is_wrong.any():
                 raise ValueError(f"sample_weight is {what} in {name_row(int(np.argmax(is_wrong)), given)}")
-    with np.errstate(over="ignore"):
-        total = weights.sum()
-    if not total > 0:
-        raise ValueError("sample_weight is zero in every row")
-    if not total < np.inf:
-        raise ValueError("sample_weight is too large: its sum is infinite")
     return weights
 
 

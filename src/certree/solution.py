@@ -90,8 +90,12 @@ def judge(
     statistics: Mapping[str, Any],
     limits: Mapping[str, Any],
     version: str,
+    **parts: Any,
 ) -> Solution:
-    """A Solution of a weighed tree, after comparing what the engine claimed with what the data say."""
+    """A Solution of a weighed tree, after comparing what the engine claimed with what the data say.
+
+    `parts` are further fields of the certificate.
+    """
     loss = measure_loss(problem, tree)
     upper = loss + problem.regularization * tree.n_leaves
     slack = rounding + float_slack(problem, upper)
@@ -104,8 +108,9 @@ def judge(
         raise CertificateError(f"the engine claims that no tree is below {lower!r}, but its own has {upper!r}")
     lower = upper if status == "optimal" else min(max(lower - rounding, 0.0), upper)
     certificate = make_certificate(
-        problem, tree, loss, upper, lower, status, rounding, statistics=statistics, limits=limits, version=version
-    )
+        problem, tree, loss, upper, lower, status, rounding,
+        statistics=statistics, limits=limits, version=version, **parts,
+    )  # fmt: skip
     return Solution(tree, loss, upper, lower, status, rounding, dict(statistics), certificate)
 
 

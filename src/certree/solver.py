@@ -208,6 +208,7 @@ def search_good_trees(
     return found
 
 
+ask_engine = _engine.solve
 add_cells = _engine.add_cells
 find_leaf_gains = _engine.find_leaf_gains
 find_stumps = _engine.find_stumps

@@ -1,9 +1,9 @@
 """The best tree of depth at most three from sums alone.
 
 The rows of a table are needed only for sums over *cells*: the combinations of codes of one, two or three columns. This
-room says which sums a depth needs (`plan_blocks`), makes them from coded rows (`sum_cells`), turns them into what leaves
-and stumps gain (`Gains`), and puts the best tree together (`Gains.best_tree`). Sums are whole numbers: those of parts of
-a table, added in any order, are those of the table, and nothing that follows depends on the parts.
+room says which sums a depth needs (`plan_blocks`), makes them from coded rows (`sum_cells`), turns them into what
+leaves and stumps gain (`Gains`), and puts the best tree together (`Gains.best_tree`). Sums are whole numbers: those of
+parts of a table, added in any order, are those of the table, and nothing that follows depends on the parts.
 
 A row has amounts in *channels*: what it counts for each label (with two labels one signed amount), then what it counts
 towards each minimum per leaf. A leaf gains what its best label saves; docs/method.md, section 15, has the rest.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from certree.amounts import to_amounts
 from certree.features import Features
 from certree.problem import ceil_scaled, count_leaf_weights, least_leaf_weight
-from certree.solver import NO_GAIN, add_cells, find_leaf_gains, find_stumps
+from certree.solver import NO_GAIN, add_cells, ask_engine, find_leaf_gains, find_stumps
 
 Array = NDArray[Any]
 
@@ -120,7 +120,7 @@ class Coded:
 
     @property
     def n_rows(self) -> int:
-        return self.codes.shape[1]
+        return int(self.codes.shape[1])
 
     def at(self, rows: Array) -> Coded:
         """Some rows alone, by mask or by number."""
@@ -225,6 +225,16 @@ class Channels:
             assert arms is not None
             channels.append((arms[:, None] == np.arange(self.n_arms)).astype(np.int64))
         return np.ascontiguousarray(np.concatenate(channels, axis=1)), n_rounded
+
+    def measure_all(self, weights: Array, costs: Array | None) -> Array:
+        """int64; for each row the amounts of all its labels together, which gains of two labels are counted from."""
+        given = weights if costs is None else costs
+        return np.asarray(to_amounts(given, self.exponent)[0].reshape(len(weights), -1).sum(axis=1))
+
+    def value(self, amount: float, normaliser: float) -> float:
+        """An amount in units of the objective."""
+        power = math.frexp(normaliser)[1] - 1
+        return math.ldexp(amount / math.ldexp(normaliser, -power), -self.exponent - power)
 
     def penalty(self, regularization: float, normaliser: float, largest: int) -> int:
         """λ in amounts, as the engine rounds it; above `largest` no split can pay, whatever λ is."""
@@ -494,3 +504,69 @@ def route(branch: Branch | None, codes: Array, tests: CodeTests) -> Array:
 
     walk(branch, np.arange(codes.shape[1]), 0)
     return leaf
+
+
+# Deeper trees, where the rows fit into one place ----------------------------------------------------------------------
+
+
+def search_rows(
+    rows: Coded, features: Features, rows_of_codes: Sequence[Array], channels: Channels, **limits: Any
+) -> dict[str, Any]:
+    """The engine's answer for merged rows, as `solver.read_tree` reads it.
+
+    Its amounts are those of the fit in memory of the same codes. The objective lacks what no tree can avoid on rows
+    with equal codes; `limits` are those of the engine's `solve`.
+    """
+    n_labels, rule = channels.n_labels, channels.rule
+    saved = rows.amounts[:, : rule.n_labels]
+    if n_labels == 2:
+        costs = np.concatenate((np.maximum(-saved, 0), np.maximum(saved, 0)), axis=1)
+    else:
+        costs = saved.max(axis=1, keepdims=True) - saved
+    further = list(rows.amounts[:, rule.n_labels :].T)
+    counts = further.pop(0) if channels.min_samples_leaf > 1 else np.ones(rows.n_rows, dtype=np.int64)
+    weights = further.pop(0) if channels.min_weight_leaf > 0 else np.zeros(rows.n_rows, dtype=np.int64)
+    # An amount may have more digits than a float: its upper and its lower half are rows of their own, which the engine
+    # adds up again. Rows of an arm cost nothing: they are counted.
+    high, low = (costs >> 28) << 28, costs & ((1 << 28) - 1)
+    nothing = np.zeros(rows.n_rows, dtype=np.int64)
+    parts = [
+        (rows.codes, high, counts, (weights >> 28) << 28, 0),
+        (rows.codes, low, nothing, weights & ((1 << 28) - 1), 0),
+    ]
+    parts += [
+        (rows.codes[:, own > 0], np.zeros((int((own > 0).sum()), n_labels), dtype=np.int64), own[own > 0], None, arm)
+        for arm, own in enumerate(further)
+    ]
+    if channels.min_samples_arm > 0:
+        # Every row has an arm, so where arms are counted, so are the rows.
+        parts[0] = (rows.codes, high, nothing, (weights >> 28) << 28, 0)
+    codes = np.concatenate([part[0] for part in parts], axis=1)
+    leaf_weights = np.concatenate([np.zeros(len(part[2])) if part[3] is None else part[3] for part in parts])
+    axes = features.axes
+    own_codes = np.empty((len(axes), codes.shape[1]), dtype=np.int32)
+    for place, axis in enumerate(axes):
+        own_codes[place] = features.codes[place][rows_of_codes[axis.column]][codes[axis.column]]
+    total = np.concatenate([part[1] for part in parts])
+    return ask_engine(
+        codes=own_codes,
+        sizes=np.array([axis.size for axis in axes], dtype=np.int32),
+        categorical=np.array([axis.is_categorical for axis in axes], dtype=np.uint8),
+        labels=None,
+        weights=np.ones(codes.shape[1]),
+        costs=np.ascontiguousarray(total, dtype=np.float64),
+        n_labels=n_labels,
+        min_samples_leaf=channels.min_samples_leaf,
+        min_weight_leaf=float(ceil_scaled(least_leaf_weight(channels.min_weight_leaf), channels.leaf_shift)),
+        leaf_weights=leaf_weights.astype(np.float64) if channels.min_weight_leaf > 0 else None,
+        arms=np.concatenate([np.full(len(part[2]), part[4], dtype=np.int32) for part in parts])
+        if channels.min_samples_arm > 0
+        else None,
+        n_arms=channels.n_arms,
+        min_samples_arm=channels.min_samples_arm,
+        counts=np.concatenate([part[2] for part in parts]),
+        reference_costs=None,
+        switches=0,
+        progress=None,
+        **limits,
+    )

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from certree.fingerprint import ANY_ORDER
+
 FORMAT = "certree.certificate"
 VERSION = 2
 """2 says which table it is about. Certificates of version 1, which do not, are still read and checked."""
@@ -153,6 +155,12 @@ SINCE_VERSION: Mapping[int, Fields] = {2: {"digests": {"columns": DIGEST, "table
 EDITS: Fields = {"start": START, "forbidden": FORBIDDEN}
 """Constraints that are stated only where there are any."""
 
+OPTIONAL: Mapping[str, Fields] = {
+    "constraints": EDITS,
+    "digests": {"rows": Form(repr(ANY_ORDER), lambda value: value == ANY_ORDER)},
+}
+"""Of the mappings in a certificate: what is stated only where it is so."""
+
 WEIGHING: Fields = {
     "method": TEXT,
     "statement": TEXT,
@@ -216,6 +224,7 @@ GUESSED_DEPTH: Fields = {
     "member_dimension": COUNT,
     "size": COUNT,
 }
+GROWTH: Fields = {"statement": TEXT, "lookahead": COUNT, "shallow_objective": AMOUNT}
 POLICY: Fields = {"value": NUMBER, "objective": NUMBER, "upper_bound": NUMBER, "gap": NUMBER}
 BUDGET: Fields = {"largest": AMOUNT.or_null, "spend": AMOUNT, "price": AMOUNT, "spends": AMOUNTS.or_null}
 
@@ -242,6 +251,7 @@ def find_flaws(document: Any) -> list[str]:
             "reference": REFERENCE,
             "thresholds": GUESSED_THRESHOLDS,
             "depth": GUESSED_DEPTH,
+            "growth": GROWTH,
         }
         flaws += _compare(guarantees, {}, known, "guarantees.")
         if isinstance(method, str) and method not in METHODS:
@@ -305,7 +315,7 @@ def _compare(document: Mapping[str, Any], required: Fields, optional: Fields, pl
         elif not isinstance(value, Mapping):
             flaws.append(f"{place}{name} is {quote(value)}, not a mapping")
         elif form:
-            flaws += _compare(value, form, EDITS if name == "constraints" else {}, f"{place}{name}.")
+            flaws += _compare(value, form, OPTIONAL.get(name, {}), f"{place}{name}.")
     return flaws
 
 

@@ -197,12 +197,13 @@ def make_certificate(
     version: str,
     spends: Array | None = None,
     largest_spend: float | None = None,
+    digests: Mapping[str, str] | None = None,
     **parts: Any,
 ) -> Certificate:
     """What was proved, about which problem.
 
     `spends` (rows × labels, times the weights) and `largest_spend` are those of a policy with a budget; `parts` are
-    fields that not every certificate has.
+    fields that not every certificate has. `digests` are given where the rows of the problem are not at hand.
     """
     settings = list_settings(problem, largest_spend)
     fields = {
@@ -232,7 +233,7 @@ def make_certificate(
         "thresholds": settings["thresholds"],
         "weight": problem.normaliser,
         "limits": dict(limits),
-        "digests": fingerprint(problem, settings, spends=spends),
+        "digests": fingerprint(problem, settings, spends=spends) if digests is None else digests,
     }
     return Certificate(fields | parts)
 

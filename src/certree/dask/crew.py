@@ -1,0 +1,95 @@
+"""The cluster at work: passes over partitions, and sums that are added up where they are made.
+
+Nothing that is needed later is scattered, so whatever a lost worker held can be made again: its coded rows from their
+partition, sums from coded rows. Sums are whole numbers, so making them again changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client, as_completed
+from tqdm.auto import tqdm
+
+from certree.dask import work
+from certree.sums import Block, Branch, CodeTests, Found, LeafRule, weigh_cells
+
+IN_FLIGHT = 3
+"""Blocks of sums that are in the making at the same time."""
+
+
+@dataclass(frozen=True)
+class Crew:
+    """A client and how much it says."""
+
+    client: Client
+    verbose: int = 0
+
+    def run(self, tasks: Sequence[Any], what: str) -> list[Any]:
+        """The results of delayed tasks; the first error is raised."""
+        futures = self.client.compute(list(tasks))
+        self._watch(futures, what)
+        return list(self.client.gather(futures))
+
+    def hold(self, tasks: Sequence[Any]) -> list[Any]:
+        """Futures of delayed tasks, whose results stay with the workers."""
+        return list(self.client.compute(list(tasks)))
+
+    def read(self, function: Any, futures: Sequence[Any], what: str) -> list[Any]:
+        """What a small function says of results that stay with the workers."""
+        found = [self.client.submit(function, future, pure=False) for future in futures]
+        self._watch(found, what)
+        return list(self.client.gather(found))
+
+    def _watch(self, futures: Sequence[Any], what: str) -> None:
+        if self.verbose:
+            for _ in tqdm(as_completed(list(futures)), total=len(futures), desc=what, unit="partition"):
+                pass
+
+    def group(self, futures: Sequence[Any]) -> list[list[Any]]:
+        """Results that lie with one worker, in as many groups as it has threads."""
+        holders: Mapping[Any, Sequence[str]] = self.client.who_has(list(futures))
+        n_threads: Mapping[str, int] = self.client.nthreads()
+        groups: dict[tuple[str, int], list[Any]] = {}
+        seen: dict[str, int] = {}
+        for future in futures:
+            address = next(iter(sorted(holders.get(future.key, ()))), "")
+            place = seen[address] = seen.get(address, -1) + 1
+            groups.setdefault((address, place % max(n_threads.get(address, 1), 1)), []).append(future)
+        return list(groups.values())
+
+    def fold(self, function: Any, groups: Sequence[Sequence[Any]], join: Any, *more: Any) -> Any:
+        """function(group, *more) for every group, joined two by two: a future."""
+        waiting = [self.client.submit(function, list(group), *more, pure=False) for group in groups]
+        while len(waiting) > 1:
+            pairs = [waiting[place : place + 2] for place in range(0, len(waiting), 2)]
+            waiting = [self.client.submit(join, *pair, pure=False) if len(pair) == 2 else pair[0] for pair in pairs]
+        return waiting[0]
+
+    def weigh_blocks(
+        self,
+        groups: Sequence[Sequence[Any]],
+        blocks: Sequence[Block],
+        tests: CodeTests,
+        rule: LeafRule,
+        depth: int,
+        grown: Branch | None = None,
+        leaf: int = 0,
+    ) -> Iterator[Found]:
+        """What the sums of each block say: summed in groups, added up, weighed by a worker."""
+        waiting: deque[Any] = deque()
+        bar = tqdm(total=len(blocks), desc="sums", unit="block", disable=not self.verbose)
+        with bar:
+            for block in blocks:
+                cells = self.fold(work.sum_parts, groups, work.add_sums, block, tests, grown, leaf)
+                waiting.append(self.client.submit(weigh_cells, cells, block, tests, rule, depth, pure=False))
+                del cells  # so that the workers may forget it
+                if len(waiting) >= IN_FLIGHT:
+                    yield waiting.popleft().result()
+                    bar.update()
+            while waiting:
+                yield waiting.popleft().result()
+                bar.update()

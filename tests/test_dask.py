@@ -1,0 +1,490 @@
+"""Rows stay where they are: fits on tables in parts are those in memory, whatever the partitions, and with workers that
+die; what is wrong with a partition is said with its number."""
+
+# ruff: noqa: E402 (nothing of Dask is imported where it is not installed)
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("dask.dataframe", reason="the extra certree[dask] is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra certree[dask] is not installed")
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+from in_parts import PlainClient, cut, draw_ends, from_frames, make_table
+
+from certree import PolicyTree, SparseTreeClassifier, certify
+from certree.amounts import exact_sum, find_exponent
+from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier
+from certree.dask.crew import Crew
+from certree.dask.parts import Rows
+from certree.dask.survey import find_quantiles, profile
+from certree.features import make_features
+from certree.table import read_table
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cluster: everything is done at once in this process."""
+    monkeypatch.setattr("certree.dask.estimators.default_client", PlainClient)
+    monkeypatch.setattr("certree.dask.checking.default_client", PlainClient)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """Two worker processes of one thread each, on loopback."""
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.worker.memory.terminate": False}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit="1GB"
+        ) as own,
+    ):
+        yield own
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster, set_as_default=True) as own:
+        own.wait_for_workers(2)
+        yield own
+
+
+def assert_same(model: Any, other: Any) -> None:
+    """Bit for bit the same answer."""
+    assert json.dumps(model.tree_.to_dict()) == json.dumps(other.tree_.to_dict())
+    assert model.certificate_.to_dict() == other.certificate_.to_dict()
+
+
+def assert_equals_memory(model: Any, local: Any) -> None:
+    """The optimum of the fit in memory, proved; ties may be broken otherwise."""
+    assert model.status_ == local.status_ == "optimal"
+    assert model.objective_ == pytest.approx(local.objective_, rel=1e-12, abs=2 * local.certificate_.rounding)
+    assert model.tree_.columns == local.tree_.columns
+    assert model.certificate_.rounding == pytest.approx(local.certificate_.rounding, rel=1e-9)
+    for name in ("rows", "rows_weighted", "columns", "axes", "tests", "labels"):
+        assert model.certificate_.sizes[name] == local.certificate_.sizes[name]
+
+
+# As in memory ---------------------------------------------------------------------------------------------------------
+
+CASES: list[dict[str, Any]] = [
+    {"n_labels": 2, "weights": "dyadic"},
+    {"n_labels": 2, "weights": "wild", "max_depth": 2, "thresholds": 40},
+    {"n_labels": 3, "weights": "real", "min_samples_leaf": 20},
+    {"n_labels": 6, "weights": "none", "max_depth": 3, "thresholds": 3},
+    {"n_labels": 4, "weights": "real", "min_weight_leaf": 40.3, "max_leaves": 5},
+    {"n_labels": 2, "weights": "real", "min_weight_leaf": 25.1, "min_samples_leaf": 9, "max_depth": 3},
+    {"n_labels": 2, "weights": "none", "max_depth": 1, "thresholds": 1},
+    {"n_labels": 2, "weights": "real", "class_weight": "balanced", "forbidden": ["flag", "word == 'red'"]},
+    {"n_labels": 3, "weights": "dyadic", "class_weight": {"class 0": 2.5, "class 1": 0.0}},
+    {"n_labels": 2, "weights": "none", "categorical_features": ["few", "size"], "max_depth": 2},
+    {"n_labels": 2, "weights": "none", "max_depth": 0},
+    {"n_labels": 3, "weights": "real", "regularization": 10.0},
+    {"n_labels": 2, "weights": "none", "regularization": 0.0, "min_samples_leaf": 150},
+]
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("seed", range(len(CASES)))
+def test_a_fit_in_parts_is_the_fit_in_memory(seed: int) -> None:
+    settings = {"max_depth": 3, "thresholds": 6, "regularization": 0.004, **CASES[seed]}
+    rng = np.random.default_rng(seed)
+    X, y, weights = make_table(rng, 300, settings.pop("n_labels"), settings.pop("weights"))
+    local = SparseTreeClassifier(**settings).fit(X, y, weights)
+    models = []
+    for n_parts in (1, 2, 7):
+        ends = draw_ends(rng, len(X), n_parts)
+        given = None if weights is None else cut(pd.Series(weights), ends)
+        model = DaskSparseTreeClassifier(**settings).fit(cut(X, ends), cut(y, ends), given)
+        models.append(model)
+    assert_equals_memory(models[0], local)
+    assert_same(models[0], models[1])
+    assert_same(models[0], models[2])
+    # A certificate of a table in parts holds on the table in memory, and no longer where a value differs.
+    verdict = certify.check(models[0].certificate_, models[0].tree_, X, y, weights)
+    assert verdict.holds, verdict.failures
+    other = X.assign(few=X["few"].where(X.index != 5, 9))
+    assert not certify.check(models[0].certificate_, models[0].tree_, other, y, weights).holds
+    # And the other way round: rows that lie elsewhere, and in another order.
+    order = rng.permutation(len(X))
+    given = None if weights is None else cut(pd.Series(weights[order]), [100])
+    parts = (cut(X.iloc[order], [100]), cut(y.iloc[order], [100]), given)
+    verdict = certify.check(models[0].certificate_, models[0].tree_, *parts)
+    assert verdict.holds, verdict.failures
+    wrong = models[0].certificate_ | {"loss": models[0].loss_ + 1e-6}
+    assert not certify.check(wrong, models[0].tree_, *parts).holds
+
+
+@pytest.mark.usefixtures("plain")
+def test_sums_of_floats_that_are_exact_agree_to_the_last_bit() -> None:
+    rng = np.random.default_rng(5)
+    X, y, weights = make_table(rng, 400, 2, "dyadic")
+    local = SparseTreeClassifier(3, 0.004, thresholds=5).fit(X, y, weights)
+    model = DaskSparseTreeClassifier(3, 0.004, thresholds=5).fit(
+        cut(X, [10, 10, 333]), cut(y, [10, 10, 333]), cut(pd.Series(weights), [10, 10, 333])
+    )
+    assert (model.objective_, model.loss_, model.lower_bound_) == (
+        local.objective_, local.loss_, local.lower_bound_,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_quantiles_of_parts_are_those_of_the_table(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    n_rows, thresholds = int(rng.integers(20, 4000)), int(rng.integers(1, 9))
+    values = [
+        rng.normal(size=n_rows),
+        rng.integers(0, 40, n_rows).astype(float),
+        np.where(rng.random(n_rows) < 0.6, 7.0, rng.normal(size=n_rows)),
+        np.sign(rng.normal(size=n_rows)) * rng.lognormal(0, 200, n_rows).clip(1e-300, 1e300),
+    ][seed % 4]
+    weights = [np.ones(n_rows), rng.lognormal(size=n_rows), 10.0 ** rng.uniform(-12, 12, n_rows)][seed % 3]
+    values[rng.random(n_rows) < 0.1] = np.nan
+    expected = make_features(values[:, None], thresholds=thresholds, weights=weights).axes[0].below
+    monkeypatch.setattr("certree.dask.survey.MOST_POINTS", 512)  # few points, and so several rounds
+    ends = [0, *draw_ends(rng, n_rows, 5), n_rows]
+    parts = []
+    for part, (first, last) in enumerate(pairwise(ends)):
+        table = read_table(values[first:last, None]) if last > first else None
+        parts.append(Rows(part, table, last - first, weights[first:last], None, None, None, None))
+    rounds = []
+    exponent = find_exponent(exact_sum(weights))
+
+    def ask(brackets: Any, most_points: int) -> list[Any]:
+        rounds.append(brackets)
+        return [profile(rows, exponent, brackets, {}, most_points) for rows in parts]
+
+    found = find_quantiles([0], thresholds, len(parts), ask)
+    assert found[0].tolist() == expected.tolist()
+    assert len(rounds) < 12
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("n_actions", [2, 3])
+@pytest.mark.parametrize("arms", [0, 12])
+def test_a_policy_in_parts_is_the_policy_in_memory(n_actions: int, arms: int) -> None:
+    rng = np.random.default_rng(10 * n_actions + arms)
+    X, _, weights = make_table(rng, 300, 2, "real")
+    rewards = rng.normal(size=(300, n_actions)) + (X["many"].to_numpy() > 0)[:, None] * np.arange(n_actions)
+    rewards = pd.DataFrame(rewards, columns=["wait", "letter", "visit"][:n_actions])
+    treatment = pd.Series(rewards.columns.to_numpy()[rng.integers(0, n_actions, 300)])
+    settings: dict[str, Any] = {"max_depth": 2, "regularization": 0.01, "thresholds": 5, "min_samples_arm": arms}
+    local = PolicyTree(**settings).fit(X, rewards, weights, treatment=treatment if arms else None)
+    models = []
+    for ends in ([], [7, 7, 190]):
+        model = DaskPolicyTree(**settings).fit(
+            cut(X, ends), cut(rewards, ends), cut(pd.Series(weights), ends), cut(treatment, ends) if arms else None
+        )
+        models.append(model)
+    assert_same(*models)
+    assert models[0].status_ == "optimal"
+    assert models[0].objective_ == pytest.approx(local.objective_, rel=1e-12)
+    assert models[0].value_ == pytest.approx(local.value_, rel=1e-12)
+    assert models[0].tree_.rewards[0] == pytest.approx(local.tree_.rewards[0], rel=1e-9)
+    codes = pd.Index(rewards.columns).get_indexer(treatment) if arms else None
+    verdict = certify.check(
+        models[0].certificate_, models[0].tree_, X, sample_weight=weights, rewards=rewards, arms=codes
+    )
+    assert verdict.holds, verdict.failures
+    verdict = certify.check(
+        models[0].certificate_, models[0].tree_, cut(X, [50]), sample_weight=cut(pd.Series(weights), [50]),
+        rewards=cut(rewards, [50]), arms=cut(treatment, [50]) if arms else None,
+    )  # fmt: skip
+    assert verdict.holds, verdict.failures
+    assert verdict.value == models[0].value_
+    assert models[0].to_local().predict(X).tolist() == models[0].predict(cut(X, [50])).compute().tolist()
+
+
+# Deeper ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"max_depth": 4},
+        {"max_depth": None, "regularization": 0.02},
+        {"max_depth": 4, "max_leaves": 6, "min_samples_leaf": 12},
+        {"max_depth": 4, "min_weight_leaf": 30.2},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_deeper_trees_of_gathered_rows_are_exact(settings: dict[str, Any], n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    X, y, weights = make_table(rng, 200, n_labels, "real")
+    X = X[["few", "flag", "word", "gaps"]]
+    settings = {"regularization": 0.004, "thresholds": 3, **settings}
+    local = SparseTreeClassifier(**settings).fit(X, y, weights)
+    models = [
+        DaskSparseTreeClassifier(**settings).fit(cut(X, ends), cut(y, ends), cut(pd.Series(weights), ends))
+        for ends in ([], [20, 20, 150])
+    ]
+    assert_equals_memory(models[0], local)
+    assert_same(*models)
+    assert "gathered_rows" in models[0].statistics_
+    verdict = certify.check(models[0].certificate_, models[0].tree_, X, y, weights)
+    assert verdict.holds, verdict.failures
+
+
+@pytest.mark.usefixtures("plain")
+def test_rows_that_do_not_fit_are_grown_by_lookahead() -> None:
+    rng = np.random.default_rng(3)
+    X, y, weights = make_table(rng, 300, 2, "real")
+    ends, settings = [100, 180], {"regularization": 0.002, "thresholds": 4}
+    parts = cut(X, ends), cut(y, ends), cut(pd.Series(weights), ends)
+    shallow = DaskSparseTreeClassifier(3, **settings).fit(*parts)
+    for depth in (4, 5, None):
+        best = SparseTreeClassifier(depth, **settings).fit(X, y, weights) if depth == 4 else None
+        model = DaskSparseTreeClassifier(depth, gather_limit=100, **settings).fit(*parts)
+        assert model.status_ == "approximate"
+        assert model.objective_ <= shallow.objective_
+        assert model.lower_bound_ == pytest.approx(min(shallow.objective_, 5 * 0.002))
+        if best is not None:
+            assert model.lower_bound_ <= best.objective_ <= model.objective_ + 1e-12
+            assert model.depth_ == 4
+        assert "lookahead" in model.certificate_.guarantees["growth"]["statement"]
+        verdict = certify.check(model.certificate_, model.tree_, X, y, weights)
+        assert verdict.holds, verdict.failures
+        again = DaskSparseTreeClassifier(depth, gather_limit=100, **settings).fit(
+            cut(X, []), cut(y, []), cut(pd.Series(weights), [])
+        )
+        assert_same(model, again)
+    # Where five leaves cost more than the best tree of depth three, it is the best of any depth.
+    proved = DaskSparseTreeClassifier(6, 0.2, thresholds=4, gather_limit=0).fit(*parts)
+    assert proved.status_ == "optimal"
+    with pytest.raises(ValueError, match="max_leaves cannot be combined"):
+        DaskSparseTreeClassifier(4, 0.002, thresholds=4, max_leaves=6, gather_limit=0).fit(*parts)
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_memory_limit_makes_smaller_blocks() -> None:
+    rng = np.random.default_rng(8)
+    X, y, _ = make_table(rng, 200, 3, "none")
+    parts = cut(X, [90]), cut(y, [90])
+    large = DaskSparseTreeClassifier(3, 0.004, thresholds=5).fit(*parts)
+    small = DaskSparseTreeClassifier(3, 0.004, thresholds=5, memory_limit=12 * 6000).fit(*parts)
+    assert small.statistics_["blocks"] > large.statistics_["blocks"]
+    assert json.dumps(small.tree_.to_dict()) == json.dumps(large.tree_.to_dict())
+    with pytest.raises(ValueError, match=r"memory_limit=100 is too small.*thresholds below 5"):
+        DaskSparseTreeClassifier(3, 0.004, thresholds=5, memory_limit=100).fit(*parts)
+
+
+# What is wrong --------------------------------------------------------------------------------------------------------
+
+
+def make_frames() -> tuple[list[Any], list[Any], list[Any]]:
+    rng = np.random.default_rng(2)
+    X, y, weights = make_table(rng, 60, 2, "real")
+    rows = [slice(0, 20), slice(20, 40), slice(40, 60)]
+    return [X.iloc[own] for own in rows], [y.iloc[own] for own in rows], [pd.Series(weights).iloc[own] for own in rows]
+
+
+def spoil(frame: Any, column: str, row: int, value: Any) -> Any:
+    values = frame[column].astype(object)
+    values.iloc[row] = value
+    return frame.assign(**{column: values})
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("columns", r"partition 1: its columns are 'many', .* but those of X are"),
+        (
+            "text",
+            r"partition 2, column 'many': 'oops' in row 3 \(index 43\) is no number, but partition 0 holds numbers",
+        ),
+        ("infinity", r"partition 1: Input X contains infinity: column 'gaps', row 4 \(index 24\)"),
+        ("order", r"partition 2, column 'size': its categories are declared as \('XL', 'S', 'M', 'L'\)"),
+        ("kind", r"partition 1, column 'flag': it holds objects, but partition 0 holds booleans"),
+        ("nan weight", r"partition 2: sample_weight is NaN in row 7 \(index 47\)"),
+        ("weights", r"partition 1: sample_weight has 19 rows, but X has 20"),
+        ("missing label", r"partition 0: y is missing in row 2"),
+        ("partitions", r"y has 2 partitions, but X has 3: partition both alike"),
+        ("zero", r"sample_weight is zero in every row"),
+        ("empty", r"X has no rows in any partition"),
+        ("dates", r"partition 1: column 'many' holds dates or times"),
+    ],
+)
+def test_an_error_names_partition_column_and_row(what: str, message: str) -> None:
+    X, y, weights = make_frames()
+    if what == "columns":
+        X[1] = X[1].drop(columns="word")
+    elif what == "text":
+        X[2] = spoil(X[2], "many", 3, "oops")
+    elif what == "infinity":
+        X[1] = X[1].assign(gaps=X[1]["gaps"].where(X[1].index != 24, np.inf))
+    elif what == "order":
+        X[2] = X[2].assign(size=X[2]["size"].cat.reorder_categories(["XL", "S", "M", "L"]))
+    elif what == "kind":
+        X[1] = X[1].assign(flag="yes")
+    elif what == "nan weight":
+        weights[2] = weights[2].where(weights[2].index != 47)
+    elif what == "weights":
+        weights[1] = weights[1].iloc[:-1]
+    elif what == "missing label":
+        y[0] = y[0].where(y[0].index != 2)
+    elif what == "partitions":
+        y = y[:2]
+    elif what == "zero":
+        weights = [own * 0 for own in weights]
+    elif what == "empty":
+        X, y, weights = ([own.iloc[:0] for own in frames] for frames in (X, y, weights))
+    elif what == "dates":
+        X[1] = X[1].assign(many=pd.Timestamp("2024-01-01"))
+    with pytest.raises(ValueError, match=message):
+        DaskSparseTreeClassifier(1).fit(from_frames(X), from_frames(y), from_frames(weights))
+
+
+@pytest.mark.usefixtures("plain")
+def test_wrong_rewards_and_arms_are_named() -> None:
+    X, _, _ = make_frames()
+    rewards = [pd.DataFrame({"a": range(20), "b": 1.0}, index=own.index) for own in X]
+    arms = [pd.Series(["a", "b"] * 10, index=own.index) for own in X]
+    bad = [rewards[0], rewards[1].assign(b=rewards[1]["b"].where(rewards[1].index != 21)), rewards[2]]
+    with pytest.raises(ValueError, match=r"partition 1: rewards contains NaN: row 1 \(index 21\), action 'b'"):
+        DaskPolicyTree(1).fit(from_frames(X), from_frames(bad))
+    strange = [arms[0], arms[1], arms[2].where(arms[2].index != 44, "c")]
+    with pytest.raises(ValueError, match=r"partition 2: treatment: row 4 \(index 44\) has 'c', which is none"):
+        DaskPolicyTree(1, min_samples_arm=1).fit(from_frames(X), from_frames(rewards), None, from_frames(strange))
+    with pytest.raises(ValueError, match="min_samples_arm needs to know"):
+        DaskPolicyTree(1, min_samples_arm=1).fit(from_frames(X), from_frames(rewards))
+    lone = [own.replace("b", "a") for own in arms]
+    with pytest.raises(ValueError, match="action 'b' has no rows"):
+        DaskPolicyTree(1, min_samples_arm=1).fit(from_frames(X), from_frames(rewards), None, from_frames(lone))
+    with pytest.raises(ValueError, match="a column per action"):
+        DaskPolicyTree(1).fit(from_frames(X), from_frames(arms))
+
+
+@pytest.mark.usefixtures("plain")
+def test_tables_in_memory_are_for_the_other_classes() -> None:
+    X, y, _ = make_frames()
+    with pytest.raises(TypeError, match="X must be a dask DataFrame or a dask Array, not DataFrame"):
+        DaskSparseTreeClassifier().fit(X[0], y[0])
+    with pytest.raises(TypeError, match="y must be a dask collection"):
+        DaskSparseTreeClassifier().fit(from_frames(X), y[0])
+    model = DaskSparseTreeClassifier(1).fit(from_frames(X), from_frames(y))
+    with pytest.raises(TypeError, match="to_local"):
+        model.predict(X[0])
+    with pytest.raises(ValueError, match="need a table in memory"):
+        certify.check(model.certificate_, model.tree_, from_frames(X), from_frames(y), prove_bound=True)
+    whole = SparseTreeClassifier(1).fit(pd.concat(X), pd.concat(y))
+    with pytest.raises(ValueError, match="a number of thresholds per column"):
+        certify.check(whole.certificate_, whole.tree_, from_frames(X), from_frames(y))
+
+
+# A cluster ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_real_cluster_gives_the_same_answer(client: Any) -> None:
+    rng = np.random.default_rng(21)
+    X, y, weights = make_table(rng, 2000, 2, "real")
+    ends = [0, 400, 1000, 1001, 1700]
+    parts = cut(X, ends), cut(y, ends), cut(pd.Series(weights), ends)
+    model = DaskSparseTreeClassifier(3, 0.004, thresholds=8).fit(*parts)
+    assert model.client_ is client
+    assert_equals_memory(model, SparseTreeClassifier(3, 0.004, thresholds=8).fit(X, y, weights))
+    # Lazy, and like what was given.
+    labels, shares = model.predict(parts[0]), model.predict_proba(parts[0])
+    assert isinstance(labels, dd.Series)
+    local = model.to_local()
+    assert labels.compute().equals(pd.Series(local.predict(X), index=X.index, dtype=labels.dtype))
+    assert (shares.compute().to_numpy() == local.predict_proba(X)).all()
+    assert (model.apply(parts[0]).compute().to_numpy() == local.apply(X)).all()
+    assert model.score(*parts) == pytest.approx(local.score(X, y, weights))
+    # Nothing of the client is in a pickle.
+    again = pickle.loads(pickle.dumps(model))
+    assert not hasattr(again, "client_")
+    assert again.client is None
+    assert_same(again, model)
+    # Arrays to arrays.
+    numbers = X[["many", "few", "gaps"]].to_numpy(dtype=float)
+    array = da.from_array(numbers, chunks=(700, 2))
+    model = DaskSparseTreeClassifier(2, 0.004, thresholds=8, client=client).fit(
+        array, da.from_array(y.to_numpy(), chunks=900), da.from_array(weights, chunks=2000)
+    )
+    assert_equals_memory(model, SparseTreeClassifier(2, 0.004, thresholds=8).fit(numbers, y, weights))
+    found = model.predict(array)
+    assert isinstance(found, da.Array)
+    assert found.compute().tolist() == model.to_local().predict(numbers).tolist()
+    assert (model.predict_proba(array).compute() == model.to_local().predict_proba(numbers)).all()
+    # A deeper search, on a worker.
+    parts = cut(X[["few", "flag", "word"]], ends), parts[1], parts[2]
+    deep = DaskSparseTreeClassifier(4, 0.004, thresholds=8, verbose=1).fit(*parts)
+    assert_equals_memory(deep, SparseTreeClassifier(4, 0.004).fit(X[["few", "flag", "word"]], y, weights))
+
+
+def load_or_die(frame: Any, marks: str, fatal: int) -> Any:
+    """A partition whose worker is killed when it is read for the n-th time."""
+    folder = Path(marks)
+    n_reads = len(list(folder.iterdir()))
+    (folder / f"{n_reads}").touch()
+    if n_reads + 1 == fatal:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return frame
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fatal", [2, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 3, 4, 5, 6))])
+def test_a_worker_that_dies_in_a_pass_changes_nothing(client: Any, tmp_path: Path, fatal: int) -> None:
+    rng = np.random.default_rng(30)
+    X, y, weights = make_table(rng, 600, 2, "real")
+    ends, settings = [200, 400], {"max_depth": 3, "regularization": 0.004, "thresholds": 5}
+    others = cut(y, ends), cut(pd.Series(weights), ends)
+    calm = DaskSparseTreeClassifier(**settings).fit(cut(X, ends), *others)
+    frames = [dask.delayed(X.iloc[:200]), dask.delayed(load_or_die)(X.iloc[200:400], str(tmp_path), fatal),
+              dask.delayed(X.iloc[400:])]  # fmt: skip
+    parts = dd.from_delayed(frames, meta=X.iloc[:0], verify_meta=False)
+    model = DaskSparseTreeClassifier(**settings).fit(parts, *others)
+    assert len(list(tmp_path.iterdir())) > fatal
+    assert_same(model, calm)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("max_depth", [3, pytest.param(4, marks=pytest.mark.long)])
+def test_a_worker_that_dies_with_its_coded_rows_changes_nothing(
+    client: Any, monkeypatch: pytest.MonkeyPatch, max_depth: int
+) -> None:
+    rng = np.random.default_rng(31)
+    X, y, _ = make_table(rng, 600, 3, "none")
+    ends, settings = [200, 400, 500], {"max_depth": max_depth, "regularization": 0.004, "thresholds": 4}
+    parts = cut(X, ends), cut(y, ends)
+    calm = DaskSparseTreeClassifier(**settings).fit(*parts)
+    group = Crew.group
+    killed = []
+
+    def group_and_kill(crew: Crew, futures: Any) -> Any:
+        groups = group(crew, futures)
+        holders = client.who_has(list(futures))
+        address = next(iter(holders[futures[0].key]))
+        pid = client.run(os.getpid, workers=[address])[address]
+        os.kill(pid, signal.SIGKILL)
+        killed.append(pid)
+        return groups
+
+    monkeypatch.setattr(Crew, "group", group_and_kill)
+    model = DaskSparseTreeClassifier(**settings).fit(*parts)
+    assert killed
+    assert_same(model, calm)
+
+
+def test_dask_is_imported_only_where_it_is_asked_for() -> None:
+    code = "import sys, certree; certree.SparseTreeClassifier, certree.certify; print('dask' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
