@@ -567,3 +567,16 @@ def test_harmful_changes_are_counted_too_low(harm: float, share_counted: float) 
     expected = (normal.pdf(harm) - harm * normal.cdf(-harm)) ** 2
     assert np.mean(counted) == pytest.approx(expected, abs=0.003)
     assert expected / normal.pdf(harm) ** 2 == pytest.approx(share_counted, abs=0.001)
+
+
+def test_progress_counts_what_is_learned(capsys: pytest.CaptureFixture[str]) -> None:
+    made = make_policy(300, 2, depth=1, effect=2.0, random_state=0)
+    log = policy.Log(made.data, made.treatment, made.outcome, propensity=[0.5, 0.5])
+    quiet = policy.evaluate(PolicyTree(1), log, folds=3, repeats=2, random_state=0)
+    assert capsys.readouterr().err == ""
+    shown = policy.evaluate(PolicyTree(1, verbose=1), log, folds=3, repeats=2, random_state=0, verbose=1)
+    printed = capsys.readouterr().err
+    assert "learned without a fold" in printed
+    assert "/24 " in printed  # two repeats of six models and six policies
+    assert "objective" not in printed  # no bar of a single search
+    assert shown.value == quiet.value

@@ -174,6 +174,7 @@ def learn_from_log(
         control=read_control(options, actions),
         spends=spends,
         group=None if options.group is None else find_column(table, options.group, options.data),
+        verbose=int(options.progress or sys.stderr.isatty()),
     )
     scores = policy.doubly_robust(X, treatment, outcome, **settings)
     control = None if options.budget is None else read_control(options, actions)

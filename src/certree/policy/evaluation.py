@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
+from tqdm.auto import tqdm
 
 from certree.display import show_lines
-from certree.estimators import clone_for
+from certree.estimators import TreeEstimator, clone_for
 from certree.policy.budget import read_spends
 from certree.policy.log import (
     Log,
@@ -348,6 +349,7 @@ def evaluate(
     group: Any = None,
     cluster: Any = None,
     fit_params: Mapping[str, Any] | None = None,
+    verbose: int = 0,
 ) -> Evaluation:
     """The honest value of a policy, and what it gains over giving everyone the same.
 
@@ -383,6 +385,8 @@ def evaluate(
         in place of rows.
     fit_params : mapping, default=None
         Passed on to every fit of the policy; what has n rows is cut to the rows at hand.
+    verbose : int, default=0
+        1 shows a progress bar over the models and policies that are learned.
 
     Ctrl-C ends the whole evaluation. It then rests on the repeats that were finished; where there is none, it raises
     KeyboardInterrupt, because some folds alone are no honest answer.
@@ -423,8 +427,9 @@ def evaluate(
     seeds = check_random_state(random_state).randint(LARGEST_SEED, size=repeats).tolist()
     trials: list[_Trial] = []
     try:
-        for seed in seeds:
-            trials.append(_judge_once(policy, log, nuisances, folds, seed, fit_params))
+        with tqdm(desc="learned without a fold", disable=not verbose, leave=False) as bar:
+            for done, seed in enumerate(seeds):
+                trials.append(_judge_once(policy, log, nuisances, folds, seed, fit_params, _Steps(bar, repeats - done)))
     except KeyboardInterrupt:
         if not trials:
             raise
@@ -543,6 +548,22 @@ class _Trial:
         return np.asarray(self.rewards[np.arange(len(self.action)), self.action])
 
 
+class _Steps:
+    """What is learned, counted on a progress bar: of each repeat that is left, as much as of this one."""
+
+    def __init__(self, bar: Any = None, n_repeats: int = 1) -> None:
+        self.bar, self.n_repeats = bar, n_repeats
+
+    def plan(self, n_steps: int) -> None:
+        if self.bar is not None:
+            self.bar.total = self.bar.n + n_steps * self.n_repeats
+            self.bar.refresh()
+
+    def advance(self) -> None:
+        if self.bar is not None:
+            self.bar.update()
+
+
 @dataclass(frozen=True, eq=False)
 class _Deal:
     """Rows dealt into folds, and what models that saw neither of two folds say of each row."""
@@ -558,12 +579,13 @@ class _Deal:
     """float64, n × K; doubly robust scores, to judge by."""
 
     @classmethod
-    def make(cls, log: Log, nuisances: Nuisances, folds: int, seed: int) -> _Deal:
+    def make(cls, log: Log, nuisances: Nuisances, folds: int, seed: int, steps: _Steps) -> _Deal:
         fold = np.empty(log.n_rows, dtype=np.int64)
         n_folds = 0
         for n_folds, (_, held) in enumerate(split_rows(log, folds, seed, least=LEAST_FOLDS), start=1):
             fold[held] = n_folds - 1
-        expected, propensity = _predict_without(log, nuisances, fold, n_folds)
+        steps.plan(n_folds * (n_folds + 1))
+        expected, propensity = _predict_without(log, nuisances, fold, n_folds, steps)
         everyone = np.arange(log.n_rows)
         rewards = combine(log, "doubly robust", expected[fold, everyone], propensity[fold, everyone])
         return cls(log, fold, n_folds, expected, propensity, rewards)
@@ -579,9 +601,9 @@ class _Deal:
 
 
 def _judge_once(
-    policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int, fit_params: Mapping[str, Any]
+    policy: Any, log: Log, nuisances: Nuisances, folds: int, seed: int, fit_params: Mapping[str, Any], steps: _Steps
 ) -> _Trial:
-    deal = _Deal.make(log, nuisances, folds, seed)
+    deal = _Deal.make(log, nuisances, folds, seed, steps)
     fold, n_folds, rewards = deal.fold, deal.n_folds, deal.rewards
 
     def learn(*left_out: int) -> Any:
@@ -589,6 +611,7 @@ def _judge_once(
         if not hasattr(policy, "fit"):
             return policy
         rows, part, scores = deal.scores_without(*left_out)
+        steps.advance()
         try:
             return _learn(policy, part, scores, _check_method_params(log.treatment, fit_params, rows))
         except ValueError as error:
@@ -640,7 +663,7 @@ def judge_family(
     in every fold, each in its place.
     """
     seed = int(check_random_state(random_state).randint(LARGEST_SEED))
-    deal = _Deal.make(log, Nuisances(None, None, 0.01), folds, seed)
+    deal = _Deal.make(log, Nuisances(None, None, 0.01), folds, seed, _Steps())
     chosen: list[Array] = []
     for k in range(deal.n_folds):
         held = np.flatnonzero(deal.fold == k)
@@ -654,7 +677,7 @@ def judge_family(
     return JudgedFamily(values, np.array(chosen))
 
 
-def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int) -> tuple[Array, Array]:
+def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int, steps: _Steps) -> tuple[Array, Array]:
     """Outcomes and propensities, folds × n × K: by models that saw neither this fold nor the row's own."""
     expected, propensity = np.empty((2, n_folds, log.n_rows, log.n_actions))
     for j, k in combinations_with_replacement(range(n_folds), 2):
@@ -663,12 +686,15 @@ def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int) 
         left_out = np.where(fold[held] == j, k, j)
         expected[left_out, held] = nuisances.predict_outcomes(log, seen, held)
         propensity[left_out, held] = nuisances.bound(log, nuisances.predict_propensities(log, seen, held))
+        steps.advance()
     return expected, propensity
 
 
 def _learn(policy: Any, log: Log, scores: Scores, fit_params: dict[str, Any]) -> Any:
     """The policy, fitted on scores of these rows by models that have not seen them."""
     model = clone_for(policy, log.X)
+    if isinstance(model, TreeEstimator):
+        model.set_params(verbose=0)  # one bar for all of them is enough
     if has_fit_parameter(model, "treatment"):
         fit_params = {"treatment": log.arms} | fit_params
     with quiet_reading():
