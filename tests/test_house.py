@@ -42,6 +42,7 @@ ROOMS = (
     "estimators",
     "graft",
     "spread",
+    "second",
     "tree_set",
     "policy",
     "selection",

@@ -405,3 +405,67 @@ def test_a_set_without_any_tree_can_be_asked() -> None:
     assert len(part) == 0
     assert not part
     assert part[:3] == []
+
+
+# A second measure ----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(
+    table=tables(depths=(1, 2, 3, None), shrink=0.4), tolerance=TOLERANCES, idle=st.booleans(), seed=st.integers(0, 99)
+)
+def test_second_measures_equal_a_look_at_every_tree(table: Table, tolerance: float, idle: bool, seed: int) -> None:
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    found = find(problem, tolerance, idle=idle)
+    assume(found.is_complete and len(found[: MOST_TREES + 1]) <= MOST_TREES)
+    rng = np.random.default_rng(seed)
+    amounts = rng.integers(0, 4, (problem.n_rows, len(problem.labels))).astype(float)
+    weights, rows = problem.weights, np.arange(problem.n_rows)
+    by_tree = [float(np.average(amounts[rows, tree.decide()], weights=weights)) for tree in found]
+    spread = found.spread(amounts)
+    assert spread.is_exact
+    assert (spread.least, spread.most) == pytest.approx((min(by_tree), max(by_tree)))
+    # They are trees of the set, with the objective and the measure that they are said to have.
+    known = {(tree._axis, tree._code): (tree.objective, measure) for tree, measure in zip(found, by_tree, strict=True)}
+    for tree, measure in ((spread.least_tree, spread.least), (spread.most_tree, spread.most)):
+        assert known[tree._axis, tree._code] == pytest.approx((tree.objective, measure))
+    group = rng.integers(0, 2, problem.n_rows)
+    decided = np.array([tree.decide() for tree in found])
+    for rate in found.rates(group):
+        own = group == rate.group
+        shares = (decided[:, own] == problem.labels.index(rate.label)) @ weights[own] / weights[own].sum()
+        assert (rate.least, rate.most) == pytest.approx((shares.min(), shares.max()))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_second_measure_of_more_trees_than_can_be_listed(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, weights = make_table(weighted=weighted)
+    found = good_trees(X, y, weights, tolerance=0.08, max_depth=3, regularization=0.005)
+    assert found.count > 20_000
+    measure = {0: 0.0, 1: 1.0}
+    spread = found.spread(measure)
+    assert spread.is_exact
+    assert spread.n_trees == found.count
+    # Neither the best trees nor any that are drawn lie beyond.
+    own = np.ones(len(y)) if weights is None else weights
+    trees = [*found[:1000], *found.sample(1000, random_state=0)]
+    values = [float(np.average(tree.decide(), weights=own)) for tree in trees]
+    assert spread.least <= min(values) + 1e-12
+    assert spread.most >= max(values) - 1e-12
+    for tree in (spread.least_tree, spread.most_tree):
+        assert tree.objective <= found.threshold + 1e-12
+    # Where the graph is too large for that, the best trees are looked at, and it is said.
+    monkeypatch.setattr("certree.second.MOST_WORK", 1)
+    some = found.spread(measure, most_trees=100)
+    assert (some.n_trees, some.is_exact) == (100, False)
+    assert some.least >= spread.least
+
+
+def test_a_second_measure_with_a_start_and_a_limit_of_leaves() -> None:
+    X, y, _ = make_table()
+    for settings_ in ({"start": {"test": "x0 <= 2.5", "left": "x1 <= 3.5"}}, {"max_leaves": 5}):
+        found = good_trees(X, y, tolerance=0.02, max_depth=3, regularization=0.005, **settings_)
+        values = [float(np.mean(tree.decide())) for tree in found]
+        spread = found.spread({0: 0.0, 1: 1.0})
+        assert (spread.least, spread.most) == pytest.approx((min(values), max(values)))

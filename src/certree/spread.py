@@ -41,7 +41,7 @@ class Spread:
     """The first tree, and so the best one, that has the least."""
     most_tree: Any
     n_trees: int
-    """Trees that were looked at, best first."""
+    """Trees that this is about, best first."""
     is_exact: bool
     """Whether these are all trees of the set."""
 
@@ -61,6 +61,13 @@ def read_measure(measure: Any, labels: Sequence[Value], index: Array, weights: A
     names = np.array(labels, dtype=object)
     if callable(measure):
         return lambda chosen: float(measure(names[chosen]))
+    weighed = weigh_measure(measure, labels, index, weights)
+    rows = np.arange(len(index))
+    return lambda chosen: float(weighed[rows, chosen].sum())
+
+
+def weigh_measure(measure: Any, labels: Sequence[Value], index: Array, weights: Array) -> Array:
+    """float64, fitted rows × labels: what each row adds to the measure where it gets a label."""
     if isinstance(measure, Mapping):
         missing = [label for label in labels if label not in measure]
         if missing:
@@ -74,9 +81,7 @@ def read_measure(measure: Any, labels: Sequence[Value], index: Array, weights: A
                 f"{', '.join(map(repr, labels))}, not the shape {given.shape}"
             )
         amounts = given[index]
-    weighed = amounts * weights[:, None] / weights.sum()
-    rows = np.arange(len(index))
-    return lambda chosen: float(weighed[rows, chosen].sum())
+    return np.asarray(amounts * weights[:, None] / weights.sum())
 
 
 def find_spread(decided: Decided, value: Callable[[Array], float], *, is_exact: bool) -> Spread:
@@ -94,12 +99,18 @@ def find_spread(decided: Decided, value: Callable[[Array], float], *, is_exact: 
     return Spread(ends[0][0], ends[1][0], ends[0][1], ends[1][1], n_trees, is_exact)
 
 
-def find_rates(decided: Decided, group: Any, labels: Sequence[Value], index: Array, weights: Array) -> list[Rate]:
-    """For each group and label the share of the group that gets the label, over the trees."""
+def read_groups(group: Any, index: Array) -> tuple[Array, Array]:
+    """The groups, and the number of each fitted row's."""
     given = np.asarray(group)
     if given.ndim != 1 or len(given) <= index.max():
         raise ValueError(f"group must have one entry for each row of the table, not the shape {given.shape}")
     names, codes = np.unique(given[index], return_inverse=True)
+    return names, codes
+
+
+def find_rates(decided: Decided, group: Any, labels: Sequence[Value], index: Array, weights: Array) -> list[Rate]:
+    """For each group and label the share of the group that gets the label, over the trees."""
+    names, codes = read_groups(group, index)
     totals = np.bincount(codes, weights, minlength=len(names))
     low, high = np.full((len(names), len(labels)), np.inf), np.full((len(names), len(labels)), -np.inf)
     for _, chosen in decided:

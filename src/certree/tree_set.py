@@ -26,6 +26,7 @@ from certree.fingerprint import fingerprint
 from certree.graft import UNREACHABLE, search_started
 from certree.limits import Clock, Limits
 from certree.problem import Problem
+from certree.second import SecondMeasure, TooManyError
 from certree.solver import (
     PACKAGE_VERSION,
     count_good_trees,
@@ -40,7 +41,16 @@ from certree.solver import (
     search_good_trees,
     warn_interrupted,
 )
-from certree.spread import MOST_TREES, Rate, Spread, find_rates, find_spread, read_measure
+from certree.spread import (
+    MOST_TREES,
+    Rate,
+    Spread,
+    find_rates,
+    find_spread,
+    read_groups,
+    read_measure,
+    weigh_measure,
+)
 from certree.tree import Tree, Value
 
 Array = NDArray[Any]
@@ -457,11 +467,12 @@ class TreeSet:
         trees = []
         for i, cost in enumerate(value):
             nodes = slice(start[i], start[i + 1])
-            own = tuple(axis[nodes])
-            leaves = (len(own) + 1) // 2
-            objective = self._objective(cost, leaves)
-            trees.append(GoodTree(objective, leaves, self, own, tuple(code[nodes]), tuple(label[nodes])))
+            trees.append(self._make_good(cost, tuple(axis[nodes]), tuple(code[nodes]), tuple(label[nodes])))
         return trees
+
+    def _make_good(self, cost: int, axis: tuple[int, ...], code: tuple[int, ...], label: tuple[int, ...]) -> GoodTree:
+        leaves = (len(axis) + 1) // 2
+        return GoodTree(self._objective(cost, leaves), leaves, self, axis, code, label)
 
     def _to_value(self, amount: int) -> float:
         """An amount of the engine in units of the objective."""
@@ -649,18 +660,54 @@ class TreeSet:
             What each label amounts to: by label, or on each row of the table, of which the mean by weight is taken; or
             a function of an array with the label of every fitted row, such as the difference of two groups' rates.
         most_trees : int, default=20_000
-            Trees to look at, best first. Where the set has more, the range is over these, and `is_exact` is False.
+            A mean is found for the whole set, however large, unless the graph is too large for that. A function, and
+            a mean of such a set, is looked at tree by tree, best first, up to this number. Where the set has more, the
+            range is over these, and `is_exact` is False.
         """
-        value = read_measure(measure, self.problem.labels, self._index, self.problem.weights)
+        weights = self.problem.weights
+        value = read_measure(measure, self.problem.labels, self._index, weights)
+        if not callable(measure) and self:
+            amounts = weigh_measure(measure, self.problem.labels, self._index, weights)
+            ends = self._find_extremes([amounts, -amounts])
+            if ends is not None:
+                least, most = ends
+                return Spread(
+                    value(least.decide()), value(most.decide()), least, most, int(self.count), self.is_complete
+                )
         return find_spread(self._decided(most_trees), value, is_exact=self._has_at_most(most_trees))
 
     def rates(self, group: Any, *, most_trees: int = MOST_TREES) -> list[Rate]:
         """For each group and label the range of the share of the group, by weight, that gets the label.
 
-        `group` has one entry for each row of the table; the trees that are looked at are those of `spread`.
+        `group` has one entry for each row of the table; what the range is over is as in `spread`.
         """
+        names, codes = read_groups(group, self._index)
+        cells = [(code, label) for code in range(len(names)) for label in range(len(self.problem.labels))]
+        weights, measures = self.problem.weights, []
+        for code, label in cells:
+            own = np.zeros((self.problem.n_rows, len(self.problem.labels)))
+            own[codes == code, label] = weights[codes == code] / weights[codes == code].sum()
+            measures += [own, -own]
+        ends = self._find_extremes(measures) if self else None
+        if ends is not None:
+            rows = np.arange(self.problem.n_rows)
+            values = [abs(float(own[rows, tree.decide()].sum())) for own, tree in zip(measures, ends, strict=True)]
+            return [
+                Rate(names[code].item(), self.problem.labels[label], values[2 * place], values[2 * place + 1])
+                for place, (code, label) in enumerate(cells)
+            ]
         decided = self._decided(most_trees)
         return find_rates(decided, group, self.problem.labels, self._index, self.problem.weights)
+
+    def _find_extremes(self, measures: list[Array]) -> list[GoodTree] | None:
+        """The good tree with the least of each measure (rows × labels); None where that takes too much."""
+        features = self.problem.asked_features
+        categorical = np.array([axis.is_categorical for axis in features.axes], dtype=bool)
+        try:
+            found = SecondMeasure(self._graph, features.codes, categorical, measures).run()
+        except TooManyError:
+            return None
+        return [self._make_good(own.cost, own.axis, own.code, own.label) for own in found]
 
     def _decided(self, most_trees: int) -> Iterator[tuple[GoodTree, Array]]:
         return ((tree, tree.decide()) for tree in self[:most_trees])
