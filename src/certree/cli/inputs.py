@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from certree.datasets.blocks import hint_at_separator
 from certree.datasets.files import read_file, to_labels
 from certree.estimators import SparseTreeClassifier
 from certree.export import load
@@ -190,11 +191,9 @@ def read_amounts(table: Table, name: str, path: Any) -> Array:
 
 def find_column(table: Table, name: str, path: Any) -> Array:
     if name not in table.names:
-        hint = ""
-        if table.n_columns == 1:
-            other = next((sign for sign in ";\t|" if sign in table.names[0]), None)
-            hint = "" if other is None else f"; are its values separated by {other!r}? Then say so with --separator"
-        raise ValueError(f"{path} has no column {name!r}; it has {', '.join(table.names)}{hint}")
+        raise ValueError(
+            f"{path} has no column {name!r}; it has {', '.join(table.names)}{hint_at_separator(table.names)}"
+        )
     return table.columns[table.names.index(name)]
 
 

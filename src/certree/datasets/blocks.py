@@ -175,6 +175,12 @@ def _check_names(header: Sequence[str], path: Any) -> tuple[str, ...]:
     return names
 
 
+def hint_at_separator(names: Sequence[str]) -> str:
+    """What to add to a message about a file whose header seems to be one name, but is not."""
+    other = next((sign for sign in ";\t|" if len(names) == 1 and sign in names[0]), None)
+    return "" if other is None else f"; are its values separated by {other!r}? Then say so with --separator"
+
+
 def _read_rows(
     lines: Any, names: tuple[str, ...], path: Any, begin: int, most: int | None
 ) -> tuple[list[list[str]], Array]:
@@ -184,7 +190,8 @@ def _read_rows(
     first = begin + lines.line_num
     for row in lines:
         if row and len(row) != len(names):
-            raise ValueError(f"{path}, line {first}: {len(row)} values, but {len(names)} columns")
+            columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
+            raise ValueError(f"{path}, line {first}: {len(row)} values, but {columns}{hint_at_separator(names)}")
         if row or len(names) == 1:
             rows.append(row or [""])
             numbers.append(first)

@@ -94,10 +94,10 @@ def load(source: str | Path) -> Any:
     'optimal'
     """
     is_text = isinstance(source, str) and source.lstrip().startswith("{")
-    text = source if is_text else Path(source).read_text(encoding="utf-8")
     try:
+        text = source if is_text else Path(source).read_text(encoding="utf-8")
         document = json.loads(str(text), parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"not a model: {'the text' if is_text else source} is not JSON ({error})") from error
     except RecursionError as error:
         raise ValueError(f"not a model: {'the text' if is_text else source} is nested too deeply") from error

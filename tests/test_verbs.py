@@ -1,0 +1,162 @@
+"""Every verb with every sort of bad input: one line that names the file and says what is wrong, and nothing is lost."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import run
+
+from certree import PolicyTree, SparseTreeClassifier
+
+OTHERS = ("--ignore", "arm", "worth", "nothing", "something")
+READS_TABLE = {
+    "fit": ("fit", "{}", "--label", "answer", *OTHERS),
+    "path": ("path", "{}", "--label", "answer", "--depth", "2", *OTHERS),
+    "alternatives": ("alternatives", "{}", "--label", "answer", "--depth", "2", *OTHERS),
+    "policy from rewards": ("policy", "{}", "--rewards", "nothing", "something", "--ignore", "arm", "worth", "answer"),
+    "policy from a log": ("policy", "{}", "--treatment", "arm", "--outcome", "worth", "--ignore", "answer"),
+    "predict": ("predict", "model.json", "{}"),
+    "verify": ("verify", "model.json", "{}", "--label", "answer"),
+    "report": ("report", "model.json", "{}", "--label", "answer"),
+}
+READS_MODEL = {
+    "show": ("show", "{}"),
+    "predict": ("predict", "{}", "good.csv"),
+    "verify": ("verify", "{}", "good.csv", "--label", "answer"),
+    "report": ("report", "{}", "good.csv", "--label", "answer"),
+}
+WRITES = {
+    "fit": (*READS_TABLE["fit"], "--out"),
+    "path": (*READS_TABLE["path"], "--out"),
+    "alternatives": (*READS_TABLE["alternatives"], "--out"),
+    "policy": (*READS_TABLE["policy from rewards"], "--out"),
+    "predict": (*READS_TABLE["predict"], "--out"),
+    "report": (*READS_TABLE["report"], "--out"),
+    "show": ("show", "model.json", "--plot"),
+}
+BAD_TABLES = {
+    "missing.csv": "No such file or directory",
+    ".": "Is a directory",
+    "empty.csv": "has no header line",
+    "header.csv": "has no rows",
+    "semicolons.csv": "are its values separated by ';'? Then say so with --separator",
+    "commas.csv": "are its values separated by ';'? Then say so with --separator",
+    "latin.csv": "is not a CSV file in UTF-8 (it holds the byte 0xfc): save it again in that encoding",
+    "repeated.csv": "two columns have the name 'age'",
+    "ragged.csv": "line 102: 2 values, but 7 columns",
+    "cut.csv.gz": "is not a whole gzip file",
+    "false.parquet": "is not a .parquet file",
+    "binary.csv": "is not a CSV file in UTF-8",
+}
+BAD_MODELS = {
+    "missing.csv": "No such file or directory",
+    ".": "Is a directory",
+    "empty.csv": "is not JSON",
+    "good.csv": "is not JSON",
+    "latin.csv": "is not JSON",
+    "binary.csv": "is not JSON",
+    "other.json": "not a model",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of every sort."""
+    folder = tmp_path_factory.mktemp("verbs")
+    chance = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": chance.integers(18, 70, 100), "income": chance.normal(30, 9, 100).round(1)})
+    frame["answer"] = np.where(frame["age"] < 40, "yes", "no")
+    frame["arm"], frame["worth"] = chance.integers(0, 2, 100), chance.normal(size=100).round(2)
+    frame["nothing"], frame["something"] = 0.0, np.where(frame["age"] < 40, 1.0, -1.0)
+    SparseTreeClassifier(2).fit(frame[["age", "income"]], frame["answer"]).save(folder / "model.json")
+    PolicyTree(2).fit(frame[["age", "income"]], frame[["nothing", "something"]]).save(folder / "policy.json")
+    text = frame.to_csv(index=False)
+    files = {
+        "good.csv": text,
+        "empty.csv": "",
+        "header.csv": text.splitlines()[0] + "\n",
+        "semicolons.csv": text.replace(",", ";"),
+        "commas.csv": frame.to_csv(index=False, sep=";", decimal=","),
+        "repeated.csv": text.replace("age,income", "age,age", 1),
+        "ragged.csv": text + "1,2\n",
+        "false.parquet": text,
+        "other.json": '{"format": "something else"}',
+    }
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    (folder / "latin.csv").write_bytes(text.replace("yes", "für").encode("latin-1"))
+    (folder / "binary.csv").write_bytes(bytes(range(256)) * 9)
+    (folder / "cut.csv.gz").write_bytes(gzip.compress(text.encode())[:-20])
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def refuse(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line with which a command ends that changes nothing."""
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    assert run(*words) == 2
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    lines = printed.err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"certree {words[0]}: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize("file", BAD_TABLES)
+@pytest.mark.parametrize("verb", READS_TABLE)
+def test_tables(verb: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if file == "false.parquet":
+        pytest.importorskip("pyarrow")
+    line = refuse(tuple(word.format(file) for word in READS_TABLE[verb]), capsys)
+    assert file in line
+    assert BAD_TABLES[file] in line
+
+
+@pytest.mark.parametrize("file", BAD_MODELS)
+@pytest.mark.parametrize("verb", READS_MODEL)
+def test_models(verb: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refuse(tuple(word.format(file) for word in READS_MODEL[verb]), capsys)
+    assert file in line or file == "other.json"
+    assert BAD_MODELS[file] in line
+
+
+@pytest.mark.parametrize("verb", WRITES)
+def test_outputs(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = tuple(word.format("good.csv") for word in WRITES[verb])
+    assert "policy.json" in (line := refuse((*words, "policy.json"), capsys))
+    assert "--force" in line
+    for name in ("nowhere/out.json", "."):
+        assert name in refuse((*words, name), capsys)
+    # What is read is never replaced, whatever is asked for.
+    read = "model.json" if "model.json" in words else "good.csv"
+    assert read in refuse((*words, read, "--force"), capsys)
+
+
+@pytest.mark.parametrize(
+    "verb", ["fit", "path", "alternatives", "policy", "predict", "verify", "report", "show", "datasets", "demo"]
+)
+def test_options(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(verb, "--no-such-option")
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    assert "certree" in error.splitlines()[-1]
+    assert "error: " in error.splitlines()[-1]
+
+
+def test_one_class_is_a_lone_leaf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pd.read_csv("good.csv").assign(answer="yes")
+    table.to_csv(tmp_path / "one.csv", index=False)
+    assert run("fit", tmp_path / "one.csv", "--label", "answer", *OTHERS) == 0
+    assert "yes" in capsys.readouterr().out.splitlines()[0]
