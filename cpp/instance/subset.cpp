@@ -73,6 +73,7 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
         }
         draft.axis.axis = number;
         draft.axis.is_categorical = axis.is_categorical;
+        draft.test_code.reserve(static_cast<std::size_t>(n_present));
         std::int32_t next = 0;
         if (axis.is_categorical) {
             // With two categories left the second test is the first one's complement.

@@ -19,9 +19,11 @@ inline std::int32_t stump_gain(std::int32_t d, std::int32_t high, std::int32_t l
 }
 
 // By root test and side, the largest Σ |d(leaf)| of a tree of one, two, three and four leaves. λ plays no part in them.
+// Tests that were not looked at have 0.
 struct Gains {
     std::vector<std::int32_t> left[4];
     std::vector<std::int32_t> right[4];
+    std::vector<std::int32_t> looked_at;  // tests whose gains of one and two leaves were put, each once
     int most_leaves;
 
     // Of sides with at most so many leaves; what is left empty is never read.
@@ -43,6 +45,7 @@ struct Gains {
 
     // The sides of a root test by the sums d of their rows and the extremes of their stumps.
     void put_pair(std::size_t test, std::int32_t d_left, std::int32_t d_right, const Extremes& extremes) {
+        looked_at.push_back(static_cast<std::int32_t>(test));
         left[0][test] = static_cast<std::int32_t>(magnitude(d_left));
         left[1][test] = stump_gain(d_left, extremes.high[0], extremes.low[0]);
         right[0][test] = static_cast<std::int32_t>(magnitude(d_right));

@@ -5,7 +5,9 @@
 // looked at bound those between (bounds::gain_between, bounds::gain_near). Below the first test stand the empty set,
 // which costs λ, and the whole one. Rounded amounts are costs in their own right, so both hold for them; their slack is
 // added where a bound is compared with what is wanted.
+#include <array>
 #include <limits>
+#include <numeric>
 #include <ranges>
 
 #include "bounds.hpp"
@@ -60,6 +62,8 @@ private:
     std::vector<std::int32_t> choose(const Root& root) const;
     template <class Lane>
     void look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells);
+    template <class Lane>
+    void look_at_own(const Root& root, const std::vector<std::int32_t>& tests, SideBatch<Lane>& batch) const;
     void note(std::size_t axis, std::int32_t test, const Extremes& extremes);
     bool are_trees_faster(const Root& root, const LocalAxis& axis) const;
     void give_up(Root& root);
@@ -181,8 +185,11 @@ void RootRounds::find_open(Root& root) {
 // Where there are too many openings, the most promising come first.
 std::vector<std::int32_t> RootRounds::choose(const Root& root) const {
     std::vector<std::int32_t> tests;
+    tests.reserve(static_cast<std::size_t>(batch_));
     std::vector<Open> open = root.open;
-    std::stable_sort(open.begin(), open.end(), [](const Open& x, const Open& y) { return x.most > y.most; });
+    if (open.size() > 1) {
+        std::stable_sort(open.begin(), open.end(), [](const Open& x, const Open& y) { return x.most > y.most; });
+    }
     std::int64_t n_open = 0;
     for (const Open& here : open) {
         n_open += here.tests.to - here.tests.from;
@@ -210,6 +217,38 @@ std::vector<std::int32_t> RootRounds::choose(const Root& root) const {
     return tests;
 }
 
+// Stumps on the root axis itself need no pass over the rows: those of a left side are the sums up to its test, those of
+// a right side the sums beyond, less that of the left side. Pre: an ordered axis.
+template <class Lane>
+void RootRounds::look_at_own(const Root& root, const std::vector<std::int32_t>& tests, SideBatch<Lane>& batch) const {
+    std::array<std::size_t, SideBatch<Lane>::size> order{};
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(tests.size());
+    std::iota(order.begin(), end, std::size_t{0});
+    std::sort(order.begin(), end, [&](std::size_t x, std::size_t y) { return tests[x] < tests[y]; });
+    std::int32_t high = 0;
+    std::int32_t low = 0;
+    std::size_t at = 0;
+    for (auto k = order.begin(); k != end; ++k) {
+        for (; at <= static_cast<std::size_t>(tests[*k]); ++at) {
+            high = std::max(high, root.sums[at]);
+            low = std::min(low, root.sums[at]);
+        }
+        batch.high[0][*k] = static_cast<Lane>(high);
+        batch.low[0][*k] = static_cast<Lane>(low);
+    }
+    at = root.sums.size();
+    high = low = root.sums.back();
+    for (auto k = end; k-- != order.begin();) {
+        const auto test = static_cast<std::size_t>(tests[*k]);
+        for (; at > test; --at) {
+            high = std::max(high, root.sums[at - 1]);
+            low = std::min(low, root.sums[at - 1]);
+        }
+        batch.high[1][*k] = static_cast<Lane>(std::max(0, high - root.sums[test]));
+        batch.low[1][*k] = static_cast<Lane>(std::min(0, low - root.sums[test]));
+    }
+}
+
 template <class Lane>
 void RootRounds::look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells) {
     const LocalAxis& root = local_.axes[axis];
@@ -222,7 +261,11 @@ void RootRounds::look(std::size_t axis, const std::vector<std::int32_t>& tests, 
     for (std::size_t k = 0; k < static_cast<std::size_t>(most_batch); ++k) {
         batch.test[k] = static_cast<Lane>(tests[std::min(k, tests.size() - 1)]);
     }
+    look_at_own(roots_[axis], tests, batch);
     for (std::size_t c = 0; c < order_.size(); ++c) {
+        if (c == axis) {
+            continue;
+        }
         const auto n = static_cast<std::int32_t>(order_[c].size());
         const CodeEnds ends = local_.axes[c].is_categorical ? CodeEnds::categories
                               : forecast::are_ends_foreseen(amounts_.size() * order_.size(), n, local_.axes[c].n_tests)
@@ -279,6 +322,7 @@ std::vector<std::vector<Run>> RootRounds::run() {
         if (axis.is_categorical) {
             root.left_over.push_back({0, axis.n_tests});
         } else {
+            root.known.reserve(2 + 2 * static_cast<std::size_t>(most_batch));
             root.known = {{-1, -2 * prepared_.penalty, whole_}, {axis.n_tests, whole_, -2 * prepared_.penalty}};
             find_open(root);
         }

@@ -112,15 +112,16 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     }
     // No split can save more than everything, less its two penalties.
     const Amount most = set.worst - 4 * penalty;
-    std::vector<std::int32_t> candidates;
     const auto bound_of = [&](std::size_t t) {
         return std::min(most, gains.total(t, amounts.shift, penalty) + amounts.slack);
     };
     Amount best = -unreachable;
-    for (std::size_t t = 0; t < n_tests; ++t) {
-        if (const Amount bound = bound_of(t); bound > best) {
+    std::int32_t best_test = -1;
+    for (const std::int32_t t : gains.looked_at) {
+        const Amount bound = bound_of(static_cast<std::size_t>(t));
+        if (bound > best || (bound == best && t < best_test)) {
             best = bound;
-            candidates.assign(1, static_cast<std::int32_t>(t));
+            best_test = t;
         }
     }
     answer.lower = std::min(answer.value, to_cost(std::max({leaf_gain, best, wanted.passed_over})));
@@ -132,18 +133,19 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         if (to_cost(best) < answer.value) {
             answer.value = to_cost(best);
             answer.tree = nullptr;
-            set_root(candidates.front());
+            set_root(best_test);
         }
         return answer;
     }
     // Rounded amounts: every root test that may be the best is solved exactly, most promising first.
-    candidates.clear();
+    std::vector<std::int32_t> candidates;
     Amount goal = std::min(budget, answer.value);
     std::vector<Amount> bound(n_tests);
-    for (std::size_t t = 0; t < n_tests; ++t) {
+    for (const std::int32_t test : gains.looked_at) {
+        const auto t = static_cast<std::size_t>(test);
         bound[t] = bound_of(t);
         if (to_cost(bound[t]) < goal) {
-            candidates.push_back(static_cast<std::int32_t>(t));
+            candidates.push_back(test);
         }
     }
     std::sort(candidates.begin(), candidates.end(), [&](std::int32_t x, std::int32_t y) {
