@@ -432,6 +432,27 @@ void Search::read_off(const Frontier& frontier, const Frontier::Goal& goal, Outc
     }
 }
 
+// How deep trees of a side are looked at for a bound of all its trees; less than its depth.
+int Search::shallow_depth(int depth) const {
+    return std::min(is_three_quick() ? 3 : 2, depth - 1);
+}
+
+// Whether a bound of the one side by its shallow trees may leave the other so little of the cap that it pays for fewer
+// leaves than its depth allows.
+bool Search::is_shallow_look_worthwhile(int depth, Amount cap) const {
+    const Amount most = bounds::deeper_than(shallow_depth(depth - 1), settings_.penalty);
+    return depth >= 4 && !control_.is_off(no_leaf_bound) && !control_.is_off(no_deepening) &&
+           bounds::deepest_below(bounds::side_budget(cap, most), depth - 1, settings_.penalty) < depth - 1;
+}
+
+// What no tree of the side costs less than, leaf minima lifted: it is shallow, or it has the leaves of a deeper one.
+Amount Search::shallow_lower(const RowSet& side, int depth, Amount budget) {
+    const int shallow = shallow_depth(depth);
+    const Amount lower =
+        std::min(solve({side, shallow, budget}).relaxed, bounds::deeper_than(shallow, settings_.penalty));
+    return witness_ == nullptr ? lower : witness_->hear(Claim::depth_cap, side.key, depth, lower);
+}
+
 // Solves both sides of a test, the larger first, as far as they may be part of a tree below the cap. Post: the bounds
 // of the sides are no worse than before; what they make together is on offer.
 void Search::look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier) {
@@ -450,6 +471,13 @@ void Search::look_at(const Subproblem& problem, const Local& local, Frontier::Lo
         }
         return solve({side, depth - 1, budget});
     };
+    if (is_shallow_look_worthwhile(depth, cap + spare)) {
+        second_lower =
+            std::max(second_lower, shallow_lower(second, depth - 1, bounds::side_budget(cap, first_lower) + spare));
+        if (first_lower + second_lower >= cap + spare) {
+            return;
+        }
+    }
     const Outcome a = solve_side(first, bounds::side_budget(cap, second_lower) + spare);
     first_lower = std::max(first_lower, a.relaxed);
     const Amount budget = bounds::side_budget(cap, std::max(a.lower, first_lower));

@@ -92,6 +92,9 @@ private:
     void remember(const Subproblem& problem, const Outcome& outcome);
 
     Frontier::Goal goal_of(const Subproblem& problem, const Local& local, Amount shallower, const Outcome& outcome);
+    int shallow_depth(int depth) const;
+    bool is_shallow_look_worthwhile(int depth, Amount cap) const;
+    Amount shallow_lower(const RowSet& side, int depth, Amount budget);
     void look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier);
     void combine(const Subproblem& problem, const RootTest& test, const Solved& left, const Solved& right,
                  Frontier& frontier);
