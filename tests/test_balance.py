@@ -156,7 +156,7 @@ def test_bad_input(arguments: dict[str, Any], words: str) -> None:
     [(0.0, "row 0 has propensity 0 for its group 'a'; set clip"), (1e-320, "too small to divide by; set clip")],
 )
 def test_a_propensity_of_zero_is_an_error(monkeypatch: pytest.MonkeyPatch, propensity: float, words: str) -> None:
-    monkeypatch.setattr("certree.weights._cross_fit", lambda *_: np.array([propensity, 0.5, 0.5, 0.5]))
+    monkeypatch.setattr("certree.weights.balancing._cross_fit", lambda *_: np.array([propensity, 0.5, 0.5, 0.5]))
     X, group = np.arange(4.0)[:, None], ["a", "a", "b", "b"]
     with pytest.raises(ValueError, match=words):
         balance(group, X, method="propensity")

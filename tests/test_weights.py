@@ -15,7 +15,8 @@ import pytest
 from sklearn.base import clone
 
 from certree import Problem, SparseTreeClassifier, certify, solve, weights
-from certree.weights import WeightLossWarning
+from certree.weights import WeightLossWarning, bounds
+from certree.weights.counts import count_draws, scale
 
 KINDS = ("log-normal", "integer", "inverse propensity", "heavy-tailed")
 EPSILON = 1e-12
@@ -169,7 +170,7 @@ def test_the_papers_bound_holds_as_printed(kind: str, normalise: Any) -> None:
                 counts = weights.duplicate(amounts, factor, normalise)
             except ValueError:
                 continue
-        error = weights.rounding_error(weights.scale(amounts, factor, normalise), counts)
+        error = bounds.rounding_error(scale(amounts, factor, normalise), counts)
         assert weights.total_variation(amounts, counts) <= error.bound + EPSILON
         n_finite += math.isfinite(error.bound)
     assert n_finite > 10
@@ -178,7 +179,7 @@ def test_the_papers_bound_holds_as_printed(kind: str, normalise: Any) -> None:
 def test_figures_of_a_rounding_by_hand() -> None:
     counts = weights.duplicate([1.0, 2.6, 5.0], factor=5)
     assert counts.tolist() == [1, 3, 5]
-    error = weights.rounding_error(weights.scale([1.0, 2.6, 5.0], 5), counts)
+    error = bounds.rounding_error(scale([1.0, 2.6, 5.0], 5), counts)
     assert error.epsilon == pytest.approx(0.4)
     assert error.eta == pytest.approx(1.0)
     assert error.zeta == pytest.approx(3 / 2.6)
@@ -197,7 +198,7 @@ def test_a_lost_row_makes_the_papers_bound_infinite() -> None:
     assert "infinite" in stated["paper_statement"]
     assert stated["rows_without_a_count"] == 1
     assert stated["total_variation"] == pytest.approx(1e-4, rel=1e-2)
-    assert weights.rounding_error([1e-3, 5, 5], [0, 5, 5]).bound == math.inf
+    assert bounds.rounding_error([1e-3, 5, 5], [0, 5, 5]).bound == math.inf
     json.dumps(model.certificate_, allow_nan=False)
 
 
@@ -206,8 +207,8 @@ def test_a_weight_too_small_for_a_number_is_not_lost_in_silence() -> None:
     with pytest.warns(WeightLossWarning, match="2 rows"):
         counts = weights.duplicate(amounts, 10)
     assert counts.tolist() == [0, 0, 10]
-    assert weights.rounding_error(weights.scale(amounts, 10), counts).bound == math.inf
-    assert weights.scale([0.0, 1.0], 10).tolist() == [0, 10]
+    assert bounds.rounding_error(scale(amounts, 10), counts).bound == math.inf
+    assert scale([0.0, 1.0], 10).tolist() == [0, 10]
 
 
 def test_weights_in_whole_proportion_are_exact() -> None:
@@ -226,10 +227,10 @@ def test_sampling_holds_at_its_level(seed: int) -> None:
     case = Case(seed)
     true, _ = case.losses(case.weights)
     problem = case_problem(case)
-    draws = weights.count_draws(problem.n_rows, 20)
-    leaves = weights.count_leaves(problem)
-    fixed = weights.fixed_tree_bound(draws)
-    uniform = weights.uniform_bound(draws, weights.log_count_trees(problem.features.n_tests, 2, leaves))
+    draws = count_draws(problem.n_rows, 20)
+    leaves = bounds.count_leaves(problem)
+    fixed = bounds.fixed_tree_bound(draws)
+    uniform = bounds.uniform_bound(draws, bounds.log_count_trees(problem.features.n_tests, 2, leaves))
     moved = np.array([case.losses(weights.sample(case.weights, 20, seed))[0] - true for seed in range(1000)])
     assert (np.abs(moved) >= fixed).mean(axis=0).max() <= 0.05
     assert (np.abs(moved).max(axis=1) >= uniform).mean() <= 0.05
@@ -239,15 +240,15 @@ def test_sampling_holds_at_its_level(seed: int) -> None:
 
 
 def test_bounds_of_a_sample_by_hand() -> None:
-    assert weights.fixed_tree_bound(1000) == pytest.approx(math.sqrt(math.log(40) / 2000))
+    assert bounds.fixed_tree_bound(1000) == pytest.approx(math.sqrt(math.log(40) / 2000))
     # 2 exp(−2 S ε²) = 1 − level
-    assert 2 * math.exp(-2 * 1000 * weights.fixed_tree_bound(1000, 0.9) ** 2) == pytest.approx(0.1)
-    assert weights.uniform_bound(1000, 0.0) == weights.fixed_tree_bound(1000)
+    assert 2 * math.exp(-2 * 1000 * bounds.fixed_tree_bound(1000, 0.9) ** 2) == pytest.approx(0.1)
+    assert bounds.uniform_bound(1000, 0.0) == bounds.fixed_tree_bound(1000)
     # One leaf: 2 labels. Two leaves: one shape, 3 tests, 4 labellings. Three leaves: 2 shapes, 9 tests, 8 labellings.
-    assert math.exp(weights.log_count_trees(3, 2, 1)) == pytest.approx(2)
-    assert math.exp(weights.log_count_trees(3, 2, 2)) == pytest.approx(2 + 12)
-    assert math.exp(weights.log_count_trees(3, 2, 3)) == pytest.approx(2 + 12 + 144)
-    assert math.exp(weights.log_count_trees(0, 5, 9)) == pytest.approx(5)
+    assert math.exp(bounds.log_count_trees(3, 2, 1)) == pytest.approx(2)
+    assert math.exp(bounds.log_count_trees(3, 2, 2)) == pytest.approx(2 + 12)
+    assert math.exp(bounds.log_count_trees(3, 2, 3)) == pytest.approx(2 + 12 + 144)
+    assert math.exp(bounds.log_count_trees(0, 5, 9)) == pytest.approx(5)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +264,7 @@ def test_bounds_of_a_sample_by_hand() -> None:
 )
 def test_the_most_leaves_of_an_optimum(settings: dict[str, Any], leaves: int) -> None:
     problem = Problem.from_labels(np.arange(8.0)[:, None], [0, 1] * 4, **settings)
-    assert weights.count_leaves(problem) == leaves
+    assert bounds.count_leaves(problem) == leaves
 
 
 def test_a_sample_states_its_probable_bounds() -> None:
@@ -273,7 +274,7 @@ def test_a_sample_states_its_probable_bounds() -> None:
     assert stated["draws"] == 40 * len(case.y)
     assert stated["level"] == 0.95
     assert 0 < stated["fixed_tree_bound"] < stated["uniform_bound"]
-    assert stated["fixed_tree_bound"] == weights.fixed_tree_bound(stated["draws"])
+    assert stated["fixed_tree_bound"] == bounds.fixed_tree_bound(stated["draws"])
     assert "0.95" in stated["probable_statement"]
 
 
@@ -395,9 +396,9 @@ def test_duplicated_rows_are_rows_of_integer_weight(kind: str) -> None:
         (lambda: weights.duplicate_rows([[1], [2]], [0, 1], [0.0, 0.0]), "counts is zero in every row"),
         (lambda: weights.total_variation([1, 2], [1, 2, 3]), "there are 2 weights"),
         (lambda: weights.total_variation([1, 2], [0, 0]), "nor all zero"),
-        (lambda: weights.fixed_tree_bound(0), "draws must be at least 1"),
-        (lambda: weights.fixed_tree_bound(5, 1.0), "level must be between 0 and 1"),
-        (lambda: weights.log_count_trees(3, 2, 0), "at least one leaf"),
+        (lambda: bounds.fixed_tree_bound(0), "draws must be at least 1"),
+        (lambda: bounds.fixed_tree_bound(5, 1.0), "level must be between 0 and 1"),
+        (lambda: bounds.log_count_trees(3, 2, 0), "at least one leaf"),
     ],
 )
 def test_bad_input(call: Any, words: str) -> None:

@@ -32,7 +32,8 @@ from certree.solution import float_slack, measure_loss
 from certree.start import Branch, match_start, read_start
 from certree.table import name_row
 from certree.tree import Column, EditError, Test, Tree, plain_value, read_test
-from certree.weights import WEIGHING_STATEMENT, Weighing, WeightLossWarning, state_sample, weigh_by_duplication
+from certree.weights import WeightLossWarning
+from certree.weights.weighing import WEIGHING_STATEMENT, Weighing, state_sample, weigh_by_duplication
 
 # What users are to call; the other functions are for the rooms above.
 __all__ = ["SetVerdict", "Verdict", "check", "check_set", "enumerate_optimum"]

@@ -45,7 +45,7 @@ from certree.solver import bin_numeric, describe_best, search, warn_interrupted
 from certree.start import read_start
 from certree.table import Table, read_table
 from certree.tree import Test, Tree, UnknownCategoryError
-from certree.weights import Weighing, weigh_by_duplication, weigh_by_sampling
+from certree.weights.weighing import Weighing, weigh_by_duplication, weigh_by_sampling
 from certree.writing import replace_file
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from certree import SparseTreeClassifier, certify, export_json, export_text, load, regularization_path, to_sklearn
-from certree.weights import WeightLossWarning, deviation, total_variation
+from certree.weights import WeightLossWarning, total_variation
+from certree.weights.bounds import deviation
 
 from .brute import route, trees_of
 from .case import (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from certree.reading import read_text_columns, warn_about
 from certree.table import Table, name_row, read_table, take_rows
 from certree.tree import Value, plain_value
-from certree.weights import number_columns
+from certree.weights.balancing import number_columns
 
 Array = NDArray[Any]
 

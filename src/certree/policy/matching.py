@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from certree.policy.log import Log, read_log
 from certree.table import name_row, read_table
-from certree.weights import number_columns
+from certree.weights.balancing import number_columns
 
 Array = NDArray[Any]
 
