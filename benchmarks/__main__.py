@@ -84,7 +84,7 @@ def run_study(name: str, quick: bool, seconds: float, results: Path) -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="certree beside its peers")
     parser.add_argument("--suite", choices=[*SUITES, *STUDIES, "all"], default="all")
-    parser.add_argument("--repeat", type=int, default=3, help="fits a contender and cell (default 3)")
+    parser.add_argument("--repeat", type=int, default=3, help="fits per contender and cell (default 3)")
     parser.add_argument("--peer-timeout", type=float, default=200, help="seconds a fit may take (default 200)")
     parser.add_argument("--quick", action="store_true", help="few small cells, once, 20 s at most: a smoke test")
     parser.add_argument("--clock", choices=[*CLOCKS], default="wall", help="cpu: a look at a busy machine, not written")
