@@ -18,6 +18,7 @@ PACKAGE = ROOT / "src" / "certree"
 ROOMS = (
     "writing",
     "amounts",
+    "hull",
     "table",
     "tree",
     "reading",

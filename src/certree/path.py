@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, overload
 
 from joblib import effective_n_jobs
 
 from certree.display import align, show_rows
 from certree.features import make_features
+from certree.hull import keep_corners, price_corners, price_inside, walk
 from certree.limits import Limits
 from certree.plot import plot_path
 from certree.problem import Problem, check_weights
@@ -261,20 +261,18 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
             raise KeyboardInterrupt
         return solution
 
-    def explore(small: Solution, large: Solution) -> None:
-        """Finds the corners strictly between two known ones."""
+    def find_between(small: Solution, large: Solution) -> Solution | None:
+        # A solve that a limit ended may have as many leaves as an end: then it has nothing between.
         if not (small.tree.n_leaves < large.tree.n_leaves and small.loss > large.loss):
-            return
+            return None
         slope = _slope(small, large)
         middle = answer(problem.with_regularization(slope))
         on_line = small.loss + slope * small.tree.n_leaves
         # Below the line by more than rounding, or else what was found is one of the ends or ties with them.
         if not middle.upper < on_line - 2 * middle.rounding - 1e-15 * on_line:
-            return
+            return None
         found.append(middle)
-        # A solve that a limit ended may have as many leaves as an end: then it has nothing between.
-        explore(small, middle)
-        explore(middle, large)
+        return middle
 
     lone_leaf = answer(replace(problem, regularization=0.0, max_depth=0))
     found.append(lone_leaf)
@@ -282,29 +280,22 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
         # At λ = 0 leaves cost nothing, so this tree may carry idle ones; the hull prefers a smaller tree of its loss.
         end = answer(problem.with_regularization(0.0))
         found.append(end)
-        explore(lone_leaf, end)
+        walk(lone_leaf, end, find_between)
     except KeyboardInterrupt:
         is_complete = False
         warn_interrupted("the path holds the trees found so far, and others may be missing")
-    corners = _hull(found)
-    slopes = [_slope(small, large) for small, large in pairwise(corners)]
+    in_order = sorted(found, key=lambda solution: (solution.tree.n_leaves, solution.loss))
+    corners = keep_corners(in_order, _slope, _is_better)
     points = [
         PathPoint(low, high, corner.tree, corner.loss, corner.tree.n_leaves, corner.status, corner)
-        for corner, low, high in zip(corners, [*slopes, 0.0], [float("inf"), *slopes], strict=True)
+        for corner, (low, high) in zip(corners, price_corners(corners, _slope), strict=True)
     ]
     return RegularizationPath(tuple(points), is_complete)
 
 
-def _hull(solutions: list[Solution]) -> list[Solution]:
-    """The trees that are best for some λ, by leaves: losses fall, and by less for every further leaf."""
-    corners: list[Solution] = []
-    for solution in sorted(solutions, key=lambda solution: (solution.tree.n_leaves, solution.loss)):
-        if corners and not solution.loss < corners[-1].loss - 2 * solution.rounding - 1e-15 * corners[-1].loss:
-            continue
-        while len(corners) > 1 and not _slope(corners[-2], corners[-1]) > _slope(corners[-1], solution):
-            corners.pop()
-        corners.append(solution)
-    return corners
+def _is_better(small: Solution, large: Solution) -> bool:
+    """Whether the loss of the second is smaller by more than rounding."""
+    return large.loss < small.loss - 2 * large.rounding - 1e-15 * small.loss
 
 
 def _slope(small: Solution, large: Solution) -> float:
@@ -313,12 +304,5 @@ def _slope(small: Solution, large: Solution) -> float:
 
 
 def choose_penalties(path: RegularizationPath) -> list[float]:
-    """A λ inside the interval of each tree of a front: the geometric mean of its ends, as is usual for such paths."""
-    penalties = []
-    for point in path:
-        low, high = point.regularization_low, point.regularization_high
-        if math.isinf(high):
-            penalties.append(2 * low if low > 0 else 1.0)
-        else:
-            penalties.append(math.sqrt(low * high) if low > 0 else high / 2)
-    return penalties
+    """A λ inside the interval of each tree of a front."""
+    return [price_inside(point.regularization_low, point.regularization_high) for point in path]

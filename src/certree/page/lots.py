@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from certree.hull import keep_corners
+
 
 class Fixed(NamedTuple):
     """Everyone gets the same action."""
@@ -22,14 +24,8 @@ class Fixed(NamedTuple):
 def draw_lots(fixed: Sequence[Fixed]) -> list[Fixed]:
     """The actions between which lots bring most for what they spend, from the least spend on: the upper hull of spend
     and value, up to the greatest value."""
-    hull: list[Fixed] = []
-    for point in sorted(fixed, key=lambda point: (point.spend, -point.value, point.action)):
-        if hull and point.value <= hull[-1].value:
-            continue
-        while len(hull) > 1 and _slope(hull[-1], point) >= _slope(hull[-2], hull[-1]):
-            hull.pop()
-        hull.append(point)
-    return hull
+    in_order = sorted(fixed, key=lambda point: (point.spend, -point.value, point.action))
+    return keep_corners(in_order, _slope, lambda one, two: two.value > one.value)
 
 
 def value_by_lot(fixed: Sequence[Fixed], budget: float) -> float:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from certree.display import align, show_rows
+from certree.hull import keep_corners, price_corners, price_inside, walk
 from certree.limits import Limits
 from certree.plot import plot_budget_curve
 from certree.policy.budget import EPSILON, Candidate, Spending, is_below, price_between, read_spends, rename_costs
@@ -243,12 +243,16 @@ def budget_curve(
     return _Walk(spending, limits, verbose).run(ceiling, size)
 
 
+Found = tuple[Candidate, str]
+"""A tree, and how the search for it ended."""
+
+
 class _Walk:
     """Finds the corners, by the slopes between those known."""
 
     def __init__(self, spending: Spending, limits: Limits, verbose: int) -> None:
         self.spending, self.limits, self.verbose = spending, limits, verbose
-        self.found: list[tuple[Candidate, str]] = []
+        self.found: list[Found] = []
         self.lowers: list[tuple[float, float]] = []
         self.least_spend = 0.0
         self.is_complete = True
@@ -265,8 +269,7 @@ class _Walk:
             warn_interrupted("the curve holds the corners found so far, and others may be missing")
         if not self.lowers:
             self.lowers.append((0.0, self.spending.problem.floor()))
-        corners = self._hull()
-        prices = [price_between(one, two) for (one, _), (two, _) in pairwise(corners)]
+        corners = self._keep_corners()
         points = [
             BudgetPoint(
                 spend=corner.spend,
@@ -278,7 +281,7 @@ class _Walk:
                 tree=corner.tree,
                 status=status,
             )
-            for (corner, status), low, high in zip(corners, [*prices, 0.0], [math.inf, *prices], strict=True)
+            for (corner, status), (low, high) in zip(corners, price_corners(corners, _slope), strict=True)
         ]
         return BudgetCurve(
             points=tuple(points),
@@ -290,18 +293,17 @@ class _Walk:
     def _walk(self) -> None:
         frugal = self._find_frugal()
         lavish, _ = self._solve(0.0, frugal)
-        pairs = [(frugal, lavish)]
-        while pairs:
-            frugal, lavish = pairs.pop()
-            if not (_is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):
-                continue
-            price = price_between(frugal, lavish)
-            if not self.spending.can_have_price(price):
-                self.is_complete = False
-                continue
-            middle, rounding = self._solve(price, frugal, lavish)
-            if is_below(middle, price, frugal, rounding):
-                pairs += [(frugal, middle), (middle, lavish)]
+        walk(frugal, lavish, self._find_between)
+
+    def _find_between(self, frugal: Candidate, lavish: Candidate) -> Candidate | None:
+        if not (_is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):
+            return None
+        price = price_between(frugal, lavish)
+        if not self.spending.can_have_price(price):
+            self.is_complete = False
+            return None
+        middle, rounding = self._solve(price, frugal, lavish)
+        return middle if is_below(middle, price, frugal, rounding) else None
 
     def _find_frugal(self) -> Candidate:
         """A tree of the least spend."""
@@ -326,23 +328,21 @@ class _Walk:
             raise KeyboardInterrupt
         return tree
 
-    def _hull(self) -> list[tuple[Candidate, str]]:
-        """The trees that are best at some price, by spend: R falls, and by less for every further unit of spend.
+    def _keep_corners(self) -> list[Found]:
+        """The trees that are best at some price, by spend.
 
         What was found is measured by the raw rows, so the engine's rounding has no part in it.
         """
-        corners: list[tuple[Candidate, str]] = []
-        for found, status in sorted(self.found, key=lambda pair: (pair[0].spend, pair[0].objective)):
-            if corners and not found.objective < corners[-1][0].objective * (1 - 1e-15):
-                continue
-            if corners and not _is_less(corners[-1][0].spend, found.spend):
-                corners.pop()
-            while len(corners) > 1 and not (
-                price_between(corners[-2][0], corners[-1][0]) > price_between(corners[-1][0], found)
-            ):
-                corners.pop()
-            corners.append((found, status))
-        return corners
+        return keep_corners(
+            sorted(self.found, key=lambda pair: (pair[0].spend, pair[0].objective)),
+            _slope,
+            lambda one, two: two[0].objective < one[0].objective * (1 - 1e-15),
+            lambda one, two: _is_less(one[0].spend, two[0].spend),
+        )
+
+
+def _slope(one: Found, two: Found) -> float:
+    return price_between(one[0], two[0])
 
 
 def _is_less(spend: float, other: float) -> bool:
@@ -350,12 +350,5 @@ def _is_less(spend: float, other: float) -> bool:
 
 
 def choose_prices(curve: BudgetCurve) -> list[float]:
-    """A price inside the interval of each corner of a curve: the geometric mean of its ends."""
-    prices = []
-    for point in curve:
-        low, high = point.price_low, point.price_high
-        if math.isinf(high):
-            prices.append(2 * low if low > 0 else 1.0)
-        else:
-            prices.append(math.sqrt(low) * math.sqrt(high) if low > 0 else high / 2)
-    return prices
+    """A price inside the interval of each corner of a curve."""
+    return [price_inside(point.price_low, point.price_high) for point in curve]
