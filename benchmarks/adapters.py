@@ -302,16 +302,13 @@ def fit_certree_sets(
     table: Table, depth: int, penalty: float, weights: Weights, time_limit: float | None, *,
     share: float | None = None, tolerance: float = 0.0, listed: int = 0, drawn: int = 0,
 ) -> Outcome:  # fmt: skip
-    """All good trees: the optimum first, where the tolerance is a share of it, then the set and its number."""
-    from certree import SparseTreeClassifier, good_trees
+    """All good trees, and their number."""
+    from certree import good_trees
 
     start = clock()
-    if share is not None:
-        best = SparseTreeClassifier(max_depth=depth, regularization=penalty, time_limit=time_limit)
-        tolerance = share * best.fit(table.X, table.y, sample_weight=weights).objective_
     found = good_trees(
-        table.X, table.y, weights, tolerance=tolerance, max_depth=depth, regularization=penalty,
-        time_limit=time_limit, idle=True,
+        table.X, table.y, weights, tolerance=tolerance if share is None else f"{share:%}", max_depth=depth,
+        regularization=penalty, time_limit=time_limit, idle=True,
     )  # fmt: skip
     count = found.count_written()
     seconds = clock() - start

@@ -1,8 +1,8 @@
 """The suite of sets: every good tree, beside PRAXIS (exact: its lookahead is the depth less one) and TreeFARMS.
 
 All of them get the same tests: certree the columns as they are, the peers every test as a two-valued column. A tree is
-good if its objective is at most a share of the optimum above it. What is measured is finding the set and counting it,
-for certree with the optimum found first; trees are counted as the peers count them, idle splits and all, and every
+good if its objective is at most a share of the optimum above it. What is measured is finding the set and counting it;
+trees are counted as the peers count them, idle splits and all, and every
 test by itself. PRAXIS rounds λ and the bound to whole rows, so counts may differ where λ times the rows is no whole
 number.
 

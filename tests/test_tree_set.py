@@ -215,6 +215,29 @@ def test_more_than_a_billion_trees_are_counted_and_drawn(weighted: bool, monkeyp
     assert len({(tree._axis, tree._code) for tree in drawn}) == 20
 
 
+@settings(max_examples=40)
+@given(table=tables(depths=(1, 2, 3, None), shrink=0.4), share=st.sampled_from([0.0, 0.01, 0.1, 0.5]))
+def test_a_tolerance_may_be_a_share_of_the_optimum(table: Table, share: float) -> None:
+    problem = table.problem
+    assume(problem.best_rewards is None and is_sensible(problem, 0.1))
+    best = find(problem, 0.0)
+    found = find_tree_set(problem, 0.0, Limits(), share=share)
+    assert found.optimum == pytest.approx(best.optimum)
+    assert found.tolerance == pytest.approx(share * best.optimum, rel=1e-9, abs=1e-12)
+    whole = find_tree_set(problem, found.tolerance, Limits())
+    assert found.count == whole.count
+
+
+def test_shares_are_read_and_refused() -> None:
+    X, y, _ = make_table()
+    found = good_trees(X, y, tolerance="3%", max_depth=2)
+    assert found.threshold == pytest.approx(1.03 * found.optimum, rel=1e-6)
+    assert good_trees(X, y, tolerance="3%", max_depth=2, start="x0 <= 2.5").is_complete
+    for wrong in ("3", "three%", "-1%", "101%", "nan%"):
+        with pytest.raises(ValueError, match="share of the best objective"):
+            good_trees(X, y, tolerance=wrong)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_counts_lists_and_samples_agree(weighted: bool) -> None:
     X, y, weights = make_table(weighted=weighted)

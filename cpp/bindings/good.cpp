@@ -111,8 +111,8 @@ nb::dict find(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std
               std::int32_t n_labels, double normaliser, double regularization, int max_depth, int max_leaves,
               std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<double>> leaf_weights,
               std::optional<Vector<std::int32_t>> arms, std::int32_t n_arms, std::int64_t min_samples_arm,
-              Vector<std::int32_t> column_of_axis, std::int32_t n_columns, double tolerance, bool idle, double total,
-              double time_limit, std::int64_t memory_limit, int n_threads, std::uint32_t switches) {
+              Vector<std::int32_t> column_of_axis, std::int32_t n_columns, double tolerance, double share, bool idle,
+              double total, double time_limit, std::int64_t memory_limit, int n_threads, std::uint32_t switches) {
     Input input = read_input(codes, sizes, categorical, labels, weights, costs, n_labels, normaliser, leaf_weights,
                              arms, n_arms, std::nullopt);
     input.total = total;
@@ -123,6 +123,7 @@ nb::dict find(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std
     const Control control(time_limit, switches);
     Wish wish;
     wish.tolerance = tolerance;
+    wish.share = share;
     wish.has_idle = idle;
     wish.column_of_axis = view(column_of_axis);
     wish.n_columns = n_columns;
@@ -224,8 +225,8 @@ void define_good_trees(nb::module_& m) {
           nb::arg("normaliser"), nb::arg("regularization"), nb::arg("max_depth"), nb::arg("max_leaves"),
           nb::arg("min_samples_leaf"), nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(),
           nb::arg("arms").none(), nb::arg("n_arms"), nb::arg("min_samples_arm"), nb::arg("column_of_axis"),
-          nb::arg("n_columns"), nb::arg("tolerance"), nb::arg("idle"), nb::arg("total"), nb::arg("time_limit"),
-          nb::arg("memory_limit"), nb::arg("n_threads"), nb::arg("switches"));
+          nb::arg("n_columns"), nb::arg("tolerance"), nb::arg("share"), nb::arg("idle"), nb::arg("total"),
+          nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("n_threads"), nb::arg("switches"));
     m.def("count_good_trees", &count, nb::arg("graph"), nb::arg("budget"), nb::arg("most_entries"),
           nb::arg("counts_ways"));
     m.def("draw_good_trees", &draw, nb::arg("graph"), nb::arg("n"), nb::arg("seed"), nb::arg("most_entries"));

@@ -589,7 +589,11 @@ void Builder::flatten(const std::vector<std::int32_t>& order, Found& found) {
 Found find_good_trees(const Instance& instance, const Settings& settings, const Limits& limits, const Control& control,
                       const Wish& wish) {
     // The tolerance is met by a tree that meets it up to the rounding of the numbers that state it.
-    const auto tolerance = static_cast<Amount>(std::floor(instance.to_penalty(wish.tolerance) * (1 + 1e-12)));
+    const auto tolerance_at = [&](Amount optimum) {
+        const auto whole = static_cast<double>(optimum + instance.offset);
+        return static_cast<Amount>(
+            std::floor((instance.to_penalty(wish.tolerance) + wish.share * whole) * (1 + 1e-12)));
+    };
     const int deepest = std::max(0, instance.n_rows - 1);
     int depth = settings.max_depth < 0 ? deepest : std::min(settings.max_depth, deepest);
     if (settings.max_leaves > 0) {
@@ -607,17 +611,19 @@ Found find_good_trees(const Instance& instance, const Settings& settings, const 
     }
     Found found;
     if (range) {
-        found = Builder(instance, settings, limits, control, wish, finder, range->upper + tolerance, depth).run();
+        const Amount budget = range->upper + tolerance_at(range->upper);
+        found = Builder(instance, settings, limits, control, wish, finder, budget, depth).run();
         found.optimum = found.is_complete ? Optima(found.graph).any[0] : range->upper;
         found.lower = found.is_complete ? found.optimum : range->lower;
-        found.graph.budget = found.lower + tolerance;
-        found.tolerance = tolerance;
+        found.tolerance = tolerance_at(found.lower);
+        found.graph.budget = found.lower + found.tolerance;
         prune(found.graph);
         return found;
     }
     Search search(instance, settings, limits, control);
     const Result best = search.run();
     // Known from below where the search was stopped: what is within the tolerance of that is good for certain.
+    const Amount tolerance = tolerance_at(best.lower);
     const Amount budget = best.lower + tolerance;
     depth = bounds::deepest_below(budget + 1, depth, settings.penalty);
     found = Builder(instance, settings, limits, control, wish, finder, budget, depth).run();

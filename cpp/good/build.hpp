@@ -17,6 +17,7 @@ namespace certree::good {
 
 struct Wish {
     double tolerance = 0.0;  // in units of R
+    double share = 0.0;      // and so much of the optimum on top
     bool has_idle = false;
     std::span<const std::int32_t> column_of_axis;  // the caller's
     std::int32_t n_columns = 0;

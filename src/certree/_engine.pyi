@@ -57,6 +57,7 @@ def find_good_trees(
     column_of_axis: NDArray[Any],
     n_columns: int,
     tolerance: float,
+    share: float,
     idle: bool,
     total: float,
     time_limit: float,

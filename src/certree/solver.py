@@ -184,11 +184,14 @@ def search_good_trees(
     tolerance: float,
     limits: Limits,
     *,
+    share: float = 0.0,
     idle: bool = False,
     total: float = 0.0,
     switched_off: Iterable[str] = (),
 ) -> dict[str, Any]:
     """The graph of all trees within a tolerance of the best one, and what is known of it, as plain data.
+
+    `share` is a part of the best objective that is added to the tolerance.
 
     Where the problem is a part of a larger one, `total` is what the worst labels of that cost: amounts then have one
     unit in all parts. It is also the largest λ that the engine holds: where equal rows with different labels are
@@ -202,6 +205,7 @@ def search_good_trees(
         column_of_axis=np.array([axis.column for axis in axes], dtype=np.int32),
         n_columns=len(problem.features.columns),
         tolerance=float(tolerance),
+        share=float(share),
         idle=idle,
         total=float(total),
     )

@@ -983,7 +983,7 @@ def good_trees(
     y: Any,
     sample_weight: Any = None,
     *,
-    tolerance: float = 0.01,
+    tolerance: float | str = 0.01,
     max_depth: int | None = 3,
     regularization: float = 0.01,
     max_leaves: int | None = None,
@@ -1006,8 +1006,8 @@ def good_trees(
     ----------
     X, y, sample_weight :
         As in `SparseTreeClassifier.fit`.
-    tolerance : float, default=0.01
-        How much worse a good tree may be, in units of the objective.
+    tolerance : float or str, default=0.01
+        How much worse a good tree may be, in units of the objective; or a share of the best objective, such as "3%".
     max_depth, regularization, max_leaves, min_samples_leaf, min_weight_leaf, thresholds :
         As in `SparseTreeClassifier`.
     class_weight, categorical_features :
@@ -1063,19 +1063,42 @@ def good_trees(
     )
     problem, weights, factors = model.pose(X, y, sample_weight)
     limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
-    found = find_tree_set(problem, tolerance, limits, idle=idle, index=np.flatnonzero(weights > 0))
+    amount, share = (0.0, read_share(tolerance)) if isinstance(tolerance, str) else (tolerance, 0.0)
+    found = find_tree_set(problem, amount, limits, share=share, idle=idle, index=np.flatnonzero(weights > 0))
     found._class_weights = None if factors is None else factors.tolist()
     return found
 
 
+def read_share(text: str) -> float:
+    """A share of the best objective: "3%" is 0.03."""
+    try:
+        share = float(text.strip().removesuffix("%")) / 100 if text.strip().endswith("%") else math.nan
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise ValueError(f"tolerance must be a number, or a share of the best objective from 0% to 100%, not {text!r}")
+    return share
+
+
 def find_tree_set(
-    problem: Problem, tolerance: float, limits: Limits, *, idle: bool = False, index: Array | None = None
+    problem: Problem,
+    tolerance: float,
+    limits: Limits,
+    *,
+    share: float = 0.0,
+    idle: bool = False,
+    index: Array | None = None,
 ) -> TreeSet:
-    """The set of a problem. `index` are the numbers of its rows in the table that was given."""
+    """The set of a problem. `index` are the numbers of its rows in the table that was given, `share` a part of the best
+    objective that is the tolerance, where that is no amount."""
     if isinstance(tolerance, bool) or not (math.isfinite(tolerance) and tolerance >= 0):
         raise ValueError(f"tolerance must be a finite number of at least 0, not {tolerance!r}")
     costs = problem.costs
     worst = 1.0 if costs is None else math.fsum(costs.max(axis=1).tolist()) / problem.normaliser
+    if share > 0 and (problem.start is not None or problem.regularization >= worst):
+        # The engine has shares of whole problems alone.
+        best = search(problem, limits)
+        tolerance, share = share * best.lower, 0.0
     if problem.regularization >= worst > 0 and tolerance + worst >= problem.regularization:
         raise ValueError(
             f"regularization={problem.regularization:g} is more than any tree can save ({worst:g}), and the tolerance "
@@ -1092,10 +1115,12 @@ def find_tree_set(
     else:
         is_bare = not problem.has_room_to_split or problem.regularization >= worst or problem.max_depth == 0
         target = replace(problem, max_depth=0) if is_bare else problem  # there is the lone leaf alone
-        found = search_good_trees(target, tolerance, limits, idle=idle)
+        found = search_good_trees(target, tolerance, limits, share=share, idle=idle)
     if found["status"] == "interrupted":
         warn_interrupted("the set has the good trees found so far; see complete_below")
     index = np.arange(problem.n_rows) if index is None else index
+    if share > 0:
+        tolerance = math.ldexp(float(found["tolerance"]) * found["factor"], found["exponent"])
     return TreeSet(problem, found, tolerance=tolerance, index=index, limits=limits, is_bare=is_bare)
 
 
