@@ -28,7 +28,8 @@ import dask.array as da
 import dask.dataframe as dd
 from in_parts import PlainClient, cut, draw_ends, from_frames, make_table
 
-from certree import PolicyTree, SparseTreeClassifier, certify
+import certree
+from certree import PolicyTree, SparseTreeClassifier, certify, cli
 from certree.amounts import exact_sum, find_exponent
 from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier
 from certree.dask.crew import Crew
@@ -482,6 +483,33 @@ def test_a_worker_that_dies_with_its_coded_rows_changes_nothing(
     model = DaskSparseTreeClassifier(**settings).fit(*parts)
     assert killed
     assert_same(model, calm)
+
+
+def test_the_command_line_fits_parquet_in_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], client: Any
+) -> None:
+    X, y, weights = make_table(np.random.default_rng(40), 300, 2, "real")
+    folder = tmp_path / "table.parquet"
+    folder.mkdir()
+    frame = X.drop(columns="size").assign(label=y, dollars=weights, id=range(300))
+    frame[:120].to_parquet(folder / "0.parquet")
+    frame[120:].to_parquet(folder / "1.parquet")
+    options = ["--label", "label", "--weight", "dollars", "--ignore", "id", "--regularization", "0.004"]
+    given = ["fit", str(folder), *options, "--thresholds", "5", "--dask", client.scheduler.address]
+    assert cli.main([*given, "--out", str(tmp_path / "model.json")]) == 0
+    assert "proved optimal" in capsys.readouterr().out
+    model = certree.load(tmp_path / "model.json")
+    local = SparseTreeClassifier(3, 0.004, thresholds=5).fit(X.drop(columns="size"), y, weights)
+    assert model.objective_ == pytest.approx(local.objective_, rel=1e-12)
+    for wrong, message in (
+        (["--method", "sample"], "--method needs the table in memory"),
+        (["--depth", "guess"], "--depth guess needs the table in memory"),
+        (["--ignore", "nothing"], "has no column 'nothing'"),
+    ):
+        assert cli.main([*given, *wrong]) == 2
+        assert message in capsys.readouterr().err
+    assert cli.main(["fit", str(tmp_path / "table.csv"), *options, "--dask"]) == 2
+    assert "--dask reads Parquet files" in capsys.readouterr().err
 
 
 def test_dask_is_imported_only_where_it_is_asked_for() -> None:

@@ -13,6 +13,7 @@ from certree.cli.inputs import BOOSTING, drop_missing, read_data, read_labels, r
 from certree.cli.models import print_model
 from certree.cli.options import add_edits, add_example, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
+from certree.cli.parts import add_dask, fit_in_parts
 from certree.estimators import SparseTreeClassifier
 from certree.export import export_json
 from certree.table import Array, Table
@@ -28,6 +29,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--class-weight", choices=["balanced"], help="weigh the labels alike")
     add_weighing(parser)
+    add_dask(parser)
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
     add_force(parser)
     add_example(parser, "certree fit people.csv --label bought --weight value --ignore id --depth 2 --out model.json")
@@ -50,6 +52,18 @@ def add_weighing(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    model = fit_in_parts(options) if options.dask is not None else fit_in_memory(options)
+    is_saved = save(options, options.out, export_json(model))
+    print_model(model)
+    print(f"  fitted in    {model.fit_seconds_:.3g} s")
+    if not is_saved:
+        return FAILED
+    if options.out is not None:
+        print(f"\nwritten to {options.out}")
+    return LIMITED if model.status_ in LIMIT_STATUSES else DONE
+
+
+def fit_in_memory(options: argparse.Namespace) -> SparseTreeClassifier:
     table = drop_missing(read_data(options), options, options.label, options.weight)
     X, y, weights = read_problem(options, table)
     print_columns(options, X, options.categorical)
@@ -66,14 +80,7 @@ def run(options: argparse.Namespace) -> int:
     )
     with warnings_on_standard_error():
         model.fit(X, y, weights)
-    is_saved = save(options, options.out, export_json(model))
-    print_model(model)
-    print(f"  fitted in    {model.fit_seconds_:.3g} s")
-    if not is_saved:
-        return FAILED
-    if options.out is not None:
-        print(f"\nwritten to {options.out}")
-    return LIMITED if model.status_ in LIMIT_STATUSES else DONE
+    return model
 
 
 def read_reference(options: argparse.Namespace, table: Table) -> str | Array | None:

@@ -62,10 +62,12 @@ def collect_parts(X: Any, **others: Any) -> Collections:
             "tables in memory"
         )
     rows = X.chunks[0] if is_array(X) else None
+    others = {name: collection for name, collection in others.items() if collection is not None}
+    together = _split_together(X, others)
+    if together is not None:
+        return Collections(names, has_names, together)
     found = {"X": _split(X)}
     for name, collection in others.items():
-        if collection is None:
-            continue
         if not (is_frame(collection) or is_series(collection) or is_array(collection)):
             raise TypeError(f"{name} must be a dask collection like X, not {type(collection).__name__}")
         if rows is not None and is_array(collection) and not np.isnan([*rows, *collection.chunks[0]]).any():
@@ -87,7 +89,38 @@ def _split(collection: Any) -> list[Any]:
         if collection.ndim > 1:
             collection = collection.rechunk({1: -1})
         return list(collection.to_delayed().ravel())
-    return list(collection.to_delayed())
+    parts = list(collection.to_delayed())
+    # Reading few columns of a file, Dask may read several files as one partition; others would not fit beside it.
+    return parts if len(parts) == collection.npartitions else list(collection.to_delayed(optimize_graph=False))
+
+
+def _split_together(X: Any, others: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...] | None:
+    """Partitions of frames and series that were made from one frame, which is then read once; None for others."""
+    from dask.dataframe.dask_expr._expr import are_co_aligned
+
+    if not others or not all(is_frame(own) or is_series(own) for own in (X, *others.values())):
+        return None
+    if not are_co_aligned(X.expr, *(own.expr for own in others.values())):
+        return None
+    places: dict[str, Any] = {"X": slice(0, len(X.columns))}
+    frame, width = X, len(X.columns)
+    for name, own in others.items():
+        n_columns = len(own.columns) if is_frame(own) else 1
+        columns = [own[column] for column in own.columns] if is_frame(own) else [own]
+        frame = frame.assign(**{f"certree {name} {place}": column for place, column in enumerate(columns)})
+        places[name] = slice(width, width + n_columns) if is_frame(own) else width
+        width += n_columns
+    pick = dask.delayed(_pick, pure=False)
+    labels = {name: list(own.columns) for name, own in others.items() if is_frame(own)}
+    return tuple(
+        {name: pick(part, place, labels.get(name)) for name, place in places.items()} for part in frame.to_delayed()
+    )
+
+
+def _pick(part: Any, place: Any, names: Sequence[Any] | None) -> Any:
+    """One column, or some, by their places in a partition."""
+    found = part.iloc[:, place]
+    return found if names is None else found.set_axis(names, axis=1)
 
 
 @contextmanager
