@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 mpl.use("Agg")
 from certree.cli import main
-from certree.datasets import load_lalonde, make_policy
+from certree.datasets import load_lalonde, make_policy, make_weighted
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -32,6 +33,14 @@ def commands_of(page: Path) -> list[list[str]]:
 
 def prepare(page: Path) -> dict[str, object]:
     """What a page takes for granted."""
+    if page.name == "scale.md":
+        pytest.importorskip("dask.dataframe")
+        made = make_weighted(400, 3, depth=2, random_state=0)
+        Path("claims").mkdir()
+        for part in range(2):
+            frame = pd.DataFrame(made.data, columns=["age", "amount", "days"])[part::2]
+            frame = frame.assign(fraud=made.target[part::2], weight=made.sample_weight[part::2])
+            frame.to_parquet(f"claims/{part}.parquet")
     if page.name != "policies.md":
         return {}
     log = make_policy(300, 3, n_actions=3, depth=1, random_state=1)
@@ -46,9 +55,13 @@ def test_the_snippets_of_a_page_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names = prepare(page)
-    for code in snippets_of(page):
-        exec(compile(code, page.name, "exec"), names)
+    names: dict[str, Any] = prepare(page)
+    try:
+        for code in snippets_of(page):
+            exec(compile(code, page.name, "exec"), names)
+    finally:
+        if "client" in names:
+            names["client"].shutdown()
 
 
 def test_the_commands_of_the_readme_run(
