@@ -26,10 +26,12 @@ distributed = pytest.importorskip("distributed", reason="the extra certree[dask]
 import dask
 import dask.array as da
 import dask.dataframe as dd
+import joblib
 from in_parts import PlainClient, cut, draw_ends, from_frames, make_table
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import certree
-from certree import PolicyTree, SparseTreeClassifier, certify, cli
+from certree import PolicyTree, SparseTreeClassifier, certify, cli, policy
 from certree.amounts import exact_sum, find_exponent
 from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier
 from certree.dask.crew import Crew
@@ -483,6 +485,27 @@ def test_a_worker_that_dies_with_its_coded_rows_changes_nothing(
     model = DaskSparseTreeClassifier(**settings).fit(*parts)
     assert killed
     assert_same(model, calm)
+
+
+def test_folds_run_on_the_cluster(client: Any) -> None:
+    rng = np.random.default_rng(50)
+    X = rng.normal(size=(300, 3))
+    treatment = rng.integers(0, 2, 300)
+    outcome = (X[:, 0] > 0) * treatment + rng.normal(size=300)
+    y = (X[:, 1] > 0).astype(int)
+    models: dict[str, Any] = {"outcome_model": LinearRegression(), "propensity_model": LogisticRegression()}
+
+    def run() -> tuple[Any, ...]:
+        scores = policy.doubly_robust(X, treatment, outcome, folds=3, random_state=0, **models)
+        found = policy.evaluate(PolicyTree(1), X, treatment, outcome, folds=3, random_state=0, repeats=1, **models)
+        return scores.rewards.tolist(), str(found), str(certree.evaluate(SparseTreeClassifier(1), X, y, cv=3))
+
+    alone = run()
+    done = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
+    with joblib.parallel_config(backend="dask"):
+        spread = run()
+    assert client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter) >= done + 3 * 12
+    assert spread == alone
 
 
 def test_the_command_line_fits_parquet_in_parts(

@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "certree"
 # Each room may import only rooms named before it.
 ROOMS = (
     "writing",
+    "folds",
     "amounts",
     "hull",
     "table",

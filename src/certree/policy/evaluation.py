@@ -30,6 +30,7 @@ from tqdm.auto import tqdm
 
 from certree.display import show_lines
 from certree.estimators import TreeEstimator, clone_for
+from certree.folds import learn_each
 from certree.policy.budget import read_spends
 from certree.policy.log import (
     Log,
@@ -611,7 +612,6 @@ def _judge_once(
         if not hasattr(policy, "fit"):
             return policy
         rows, part, scores = deal.scores_without(*left_out)
-        steps.advance()
         try:
             return _learn(policy, part, scores, _check_method_params(log.treatment, fit_params, rows))
         except ValueError as error:
@@ -622,19 +622,22 @@ def _judge_once(
     action = np.empty(log.n_rows, dtype=np.int64)
     leaf = np.empty(log.n_rows, dtype=object)
     policies = []
-    for k in range(n_folds):
-        policies.append(learn(k))
+    for k, learned in enumerate(learn_each(learn, ((k,) for k in range(n_folds)))):
+        steps.advance()
+        policies.append(learned)
         held = np.flatnonzero(fold == k)
         at = log.take(held).X
-        action[held] = _choose(policies[k], at, log.actions)
-        leaf[held] = _name_leaves(policies[k], at, action[held], log.actions)
+        action[held] = _choose(learned, at, log.actions)
+        leaf[held] = _name_leaves(learned, at, action[held], log.actions)
 
     shift = np.zeros((log.n_rows, n_folds))
     if not hasattr(policy, "fit"):
         return _Trial(rewards, action, shift, fold, leaf, (policy,), n_folds)
-    for j, k in combinations(range(n_folds), 2):
+    pairs = list(combinations(range(n_folds), 2))
+    for (j, k), learned in zip(pairs, learn_each(learn, pairs), strict=True):
+        steps.advance()
         held = np.flatnonzero((fold == j) | (fold == k))
-        other = _choose(learn(j, k), log.take(held).X, log.actions)
+        other = _choose(learned, log.take(held).X, log.actions)
         shift[held, np.where(fold[held] == j, k, j)] = rewards[held, action[held]] - rewards[held, other]
     return _Trial(rewards, action, shift, fold, leaf, tuple(policies), n_folds)
 
@@ -680,12 +683,18 @@ def judge_family(
 def _predict_without(log: Log, nuisances: Nuisances, fold: Array, n_folds: int, steps: _Steps) -> tuple[Array, Array]:
     """Outcomes and propensities, folds × n × K: by models that saw neither this fold nor the row's own."""
     expected, propensity = np.empty((2, n_folds, log.n_rows, log.n_actions))
-    for j, k in combinations_with_replacement(range(n_folds), 2):
+
+    def predict(j: int, k: int) -> tuple[Array, Array]:
         is_held = (fold == j) | (fold == k)
         seen, held = np.flatnonzero(~is_held), np.flatnonzero(is_held)
+        outcomes = nuisances.predict_outcomes(log, seen, held)
+        return outcomes, nuisances.bound(log, nuisances.predict_propensities(log, seen, held))
+
+    pairs = list(combinations_with_replacement(range(n_folds), 2))
+    for (j, k), predicted in zip(pairs, learn_each(predict, pairs), strict=True):
+        held = np.flatnonzero((fold == j) | (fold == k))
         left_out = np.where(fold[held] == j, k, j)
-        expected[left_out, held] = nuisances.predict_outcomes(log, seen, held)
-        propensity[left_out, held] = nuisances.bound(log, nuisances.predict_propensities(log, seen, held))
+        expected[left_out, held], propensity[left_out, held] = predicted
         steps.advance()
     return expected, propensity
 

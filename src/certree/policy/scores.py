@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from certree.display import show_lines
+from certree.folds import learn_each
 from certree.policy.log import Log, check_between, check_count, read_log
 from certree.table import name_row, take_rows
 from certree.tree import Value, format_number
@@ -489,11 +490,17 @@ def score(log: Log, method: Method, nuisances: Nuisances, folds: int, random_sta
     shape = (log.n_rows, log.n_actions)
     expected = None if method == "inverse propensity" else np.empty(shape)
     propensity = None if method == "direct" else np.empty(shape)
-    for seen, held in split_rows(log, folds, random_state):
+
+    def predict(seen: Array, held: Array) -> tuple[Array | None, Array | None]:
+        outcomes = None if expected is None else nuisances.predict_outcomes(log, seen, held)
+        return outcomes, None if propensity is None else nuisances.predict_propensities(log, seen, held)
+
+    parts = list(split_rows(log, folds, random_state))
+    for (_, held), (outcomes, shares) in zip(parts, learn_each(predict, parts), strict=True):
         if expected is not None:
-            expected[held] = nuisances.predict_outcomes(log, seen, held)
+            expected[held] = outcomes
         if propensity is not None:
-            propensity[held] = nuisances.predict_propensities(log, seen, held)
+            propensity[held] = shares
     if propensity is None:
         return make_scores(log, method, expected, None)
     return make_scores(log, method, expected, nuisances.bound(log, propensity), propensity)

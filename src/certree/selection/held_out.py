@@ -14,6 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from certree.display import show_lines
 from certree.estimators import clone_for
+from certree.folds import learn_each
 from certree.policy.evaluation import Estimate
 from certree.problem import check_weights
 from certree.reading import quiet_reading
@@ -146,13 +147,18 @@ def evaluate(
     cluster = None if cluster is None else column_or_1d(cluster)
     predicted, constant = np.empty_like(labels), np.empty_like(labels)
     leaves, n_folds = [], 0
-    for seen, held in split_rows(labels, cv, cluster, random_state):
+
+    def predict(seen: Array, held: Array) -> tuple[Any, Array]:
         with quiet_reading():
             own = {} if cluster is None or not has_fit_parameter(model, "cluster") else {"cluster": cluster[seen]}
             own |= {} if sample_weight is None else {"sample_weight": weights[seen]}
             part = take_rows(X, seen)
             fitted = clone_for(model, part).fit(part, labels[seen], **own)
-            predicted[held] = fitted.predict(take_rows(X, held))
+            return fitted, fitted.predict(take_rows(X, held))
+
+    parts = split_rows(labels, cv, cluster, random_state)
+    for (seen, held), (fitted, found) in zip(parts, learn_each(predict, parts), strict=True):
+        predicted[held] = found
         constant[held] = most_frequent(labels[seen], weights[seen])
         leaves += [int(fitted.get_n_leaves())] if hasattr(fitted, "get_n_leaves") else []
         n_folds += 1
