@@ -99,6 +99,8 @@ CASES: list[dict[str, Any]] = [
     {"n_labels": 2, "weights": "none", "max_depth": 0},
     {"n_labels": 3, "weights": "real", "regularization": 10.0},
     {"n_labels": 2, "weights": "none", "regularization": 0.0, "min_samples_leaf": 150},
+    {"n_labels": 1, "weights": "real"},
+    {"n_labels": 2, "weights": "real", "forbidden": ["many", "few", "gaps", "flag", "word", "size"]},
 ]
 
 
@@ -284,7 +286,7 @@ def test_a_memory_limit_makes_smaller_blocks() -> None:
     small = DaskSparseTreeClassifier(3, 0.004, thresholds=5, memory_limit=12 * 6000).fit(*parts)
     assert small.statistics_["blocks"] > large.statistics_["blocks"]
     assert json.dumps(small.tree_.to_dict()) == json.dumps(large.tree_.to_dict())
-    with pytest.raises(ValueError, match=r"memory_limit=100 is too small.*thresholds below 5"):
+    with pytest.raises(ValueError, match=r"the sums over columns 'many', .* take \d+ bytes.*thresholds below 5"):
         DaskSparseTreeClassifier(3, 0.004, thresholds=5, memory_limit=100).fit(*parts)
 
 

@@ -12,7 +12,7 @@ towards each minimum per leaf. A leaf gains what its best label saves; docs/meth
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -260,8 +260,8 @@ class Block:
     """Cells of all sets, times channels."""
 
     @property
-    def is_first(self) -> bool:
-        """Whether it has the columns by themselves and in pairs; the others have triples."""
+    def has_pairs(self) -> bool:
+        """Whether it has columns by themselves and in pairs; the other blocks have triples."""
         return bool(self.sets[0, 2] < 0)
 
     def pairs(self) -> list[Pair]:
@@ -282,26 +282,24 @@ def plan_blocks(tests: CodeTests, n_channels: int, depth: int, most_bytes: int) 
 
     def make(sets: list[tuple[int, ...]]) -> Block:
         padded = np.array([(*own, -1, -1)[:3] for own in sets], dtype=np.int32)
-        cells = sum(int(np.prod([sizes[column] for column in own])) for own in sets)
+        cells = sum(math.prod(sizes[column] for column in own) for own in sets)
         return Block(padded, cells * n_channels)
 
-    if not used:
-        return []
-    first = [own for width in range(1, min(depth, 2) + 1) for own in combinations(used, width)]
-    blocks = [make(first)]
-    if depth >= DEEPEST:
+    def cut(sets: Iterable[tuple[int, ...]]) -> Iterator[Block]:
         waiting: list[tuple[int, ...]] = []
         n_bytes = 0
-        for own in combinations(used, 3):
-            size = 8 * n_channels * int(np.prod([sizes[column] for column in own]))
+        for own in sets:
+            size = 8 * n_channels * math.prod(sizes[column] for column in own)
             if waiting and n_bytes + size > most_bytes:
-                blocks.append(make(waiting))
+                yield make(waiting)
                 waiting, n_bytes = [], 0
             waiting.append(own)
             n_bytes += size
         if waiting:
-            blocks.append(make(waiting))
-    return blocks
+            yield make(waiting)
+
+    few = [own for width in range(1, min(depth, 2) + 1) for own in combinations(used, width)]
+    return [*cut(few), *cut(combinations(used, 3) if depth >= DEEPEST else ())]
 
 
 def sum_cells(coded: Sequence[Coded], block: Block, tests: CodeTests) -> Array:
@@ -330,7 +328,7 @@ def weigh_cells(cells: Array, block: Block, tests: CodeTests, rule: LeafRule, de
     """What the cells of a block are worth."""
     given = {"cells": cells, "sets": block.sets, **tests.describe(), **rule.describe()}
     leaves: dict[Pair, Array] = {}
-    if block.is_first:
+    if block.has_pairs:
         own = [tuple(column for column in columns if column >= 0) for columns in block.sets.tolist()]
         pairs = [(columns[0], columns[-1]) for columns in own]
         leaves = dict(zip(pairs, _cut(find_leaf_gains(**given), pairs, tests), strict=True))

@@ -38,7 +38,7 @@ _CONSTRAINTS: dict[str, list[Any]] = {
     "regularization": [Interval(Real, 0, None, closed="left")],
     "max_leaves": [Interval(Integral, 1, None, closed="left"), None],
     "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-    "thresholds": [Interval(Integral, 1, None, closed="left")],
+    "thresholds": [Interval(Integral, 1, 65534, closed="both")],  # codes have two bytes
     "forbidden": EDIT_CONSTRAINTS["forbidden"],
     "gather_limit": [Interval(Integral, 0, None, closed="left")],
     "time_limit": [Interval(Real, 0, None, closed="left"), None],

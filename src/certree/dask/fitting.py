@@ -62,6 +62,8 @@ Array = NDArray[Any]
 
 BLOCK_BYTES = 1 << 26
 """Of one block of sums where no memory limit is set; a worker holds a few of them."""
+LARGEST_SET = 1 << 30
+"""Bytes of the sums over one set of columns at most, where no memory limit is set."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,13 +262,18 @@ def find_tree(crew: Crew, whole: Described, settings: Settings) -> Answer:
 
 
 def _plan(whole: Described, settings: Settings, depth: int) -> list[Block]:
-    blocks = plan_blocks(whole.tests, whole.channels.rule.n_channels, depth, settings.block_bytes)
-    largest = max((8 * block.n_amounts for block in blocks[1:]), default=0)
-    if settings.memory_limit is not None and largest > settings.block_bytes:
+    tests, n_channels = whole.tests, whole.channels.rule.n_channels
+    blocks = plan_blocks(tests, n_channels, depth, settings.block_bytes)
+    limit = LARGEST_SET if settings.memory_limit is None else settings.block_bytes
+    largest = max(blocks, key=lambda block: block.n_amounts, default=None)
+    # A block is larger than it should be only where one set of columns is.
+    if largest is not None and 8 * largest.n_amounts > limit and len(largest.sets) == 1:
+        names = [whole.features.columns[column].name for column in largest.sets[0].tolist() if column >= 0]
+        needed = 8 * largest.n_amounts
         raise ValueError(
-            f"memory_limit={settings.memory_limit} is too small: the sums of three columns take {largest} bytes, and a "
-            f"worker holds twelve times that; set memory_limit to {12 * largest}, or thresholds below "
-            f"{settings.thresholds}"
+            f"the sums over columns {', '.join(map(repr, names))} take {needed} bytes, and a worker holds twelve times "
+            f"that: set memory_limit to {12 * needed} at least, or thresholds below {settings.thresholds}, or leave "
+            "such a column out"
         )
     return blocks
 

@@ -29,8 +29,8 @@ from certree.table import Table, count_missing, first_text, name_row
 
 Array = NDArray[Any]
 
-MOST_CATEGORIES = 1 << 16
-"""Of one column; codes have two bytes."""
+MOST_CATEGORIES = (1 << 16) - 1
+"""Of one column; codes have two bytes, and one of them is for missing values."""
 MOST_LABELS = 1000
 MOST_POINTS = 1 << 18
 """Points of a histogram that all partitions together send at most, per column and round."""
