@@ -375,6 +375,19 @@ class DaskPolicyTree(DaskTreeEstimator):
     ValueError
         By `fit`, for a partition that cannot be used; the message names it, with the column or action and the row where
         there is one.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from certree.dask import DaskPolicyTree
+    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+    >>> X = da.arange(100, chunks=40)[:, None]
+    >>> rewards = da.concatenate([0 * X, X - 30], axis=1)  # of doing nothing, and of a letter
+    >>> model = DaskPolicyTree(max_depth=1).fit(X, rewards)
+    >>> print(model.tree_.test(0).text)
+    x0 <= 29.5
+    >>> client.close()
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
