@@ -143,7 +143,7 @@ def test_the_histogram_counts_every_row_once(confounded: tuple[Any, Any]) -> Non
         ({"group": [1, 2], "clip": 0.0}, "clip must be between 0 and 1"),
         ({"group": [1, 2], "bins": 1}, "bins must be at least 2"),
         ({"group": [1, 2], "folds": 1}, "folds must be at least 2"),
-        ({"group": [1, 2, 2], "X": [[1.0]] * 3, "method": "propensity"}, "group 1 has one row"),
+        ({"group": [1, 2, 2], "X": [[1.0]] * 3, "method": "propensity"}, "group 1 has only one row"),
     ],
 )
 def test_bad_input(arguments: dict[str, Any], words: str) -> None:

@@ -205,7 +205,7 @@ def test_a_limit_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.Capture
         (("--rewards", "came", "got"), "line 2: column 'got' holds 'call'"),
         (("--treatment", "got", "--outcome", "got"), "line 2: column 'got' holds 'call'"),
         (("--treatment", "got", "--outcome", "came", "--costs", "gift=1"), "--costs names 'gift', which is none of"),
-        (("--treatment", "got", "--outcome", "came", "--costs", "none=1"), "costs has nothing for action 'call'"),
+        (("--treatment", "got", "--outcome", "came", "--costs", "none=1"), "costs has no value for action 'call'"),
         (("--treatment", "got", "--outcome", "came", "--control", "gift"), "--control names 'gift'"),
         (("--treatment", "got", "--outcome", "came", "--weight", "x0"), "--weight goes with --rewards"),
         (("--rewards", "came", "x0", "--ignore", "got", "--scores", "s.csv"), "the rewards are in the table already"),

@@ -175,9 +175,9 @@ def test_second_measures_and_a_handful() -> None:
 def test_bad_input() -> None:
     case = make_case(1)
     X, rewards = case["X"], case["rewards"]
-    with pytest.raises(ValueError, match="about a budget"):
+    with pytest.raises(ValueError, match="need a budget"):
         good_policies(X, rewards, tolerance=0.1, control=0)
-    with pytest.raises(ValueError, match="tolerance must be a number where there is a budget"):
+    with pytest.raises(ValueError, match="with a budget, tolerance must be a number"):
         good_policies(X, rewards, tolerance="noise", budget=0.3)
     with pytest.raises(ValueError, match="smallest mean spend"):
         good_policies(X, rewards, tolerance=0.1, budget=0.3, spends=[1.0] * rewards.shape[1])

@@ -470,12 +470,12 @@ def test_spends_by_row_are_said_to_be_so(log: Any) -> None:
 
 def test_the_former_name_of_spends(log: Any) -> None:
     model = PolicyTree(1, budget=0.3)
-    with pytest.warns(FutureWarning, match="called spends now"):
+    with pytest.warns(FutureWarning, match="now called spends"):
         model.fit(log.data, log.expected, costs=[0, 1, 2])
     assert model.spends_ == {0: 0.0, 1: 1.0, 2: 2.0}
-    with pytest.warns(FutureWarning, match="called spends now"):
+    with pytest.warns(FutureWarning, match="now called spends"):
         policy.budget_curve(log.data, log.expected, costs=[0, 1, 2])
-    with pytest.raises(ValueError, match="give spends, not costs"):
+    with pytest.raises(ValueError, match="pass spends only"):
         model.fit(log.data, log.expected, costs=[0, 1, 2], spends=[0, 1, 2])
 
 
@@ -568,7 +568,7 @@ def test_a_limit_before_any_tree_is_within_the_budget(log: Any) -> None:
         ([0, np.nan, 2], "finite: row 0, action 'letter' has nan"),
         ([0, 1, np.inf], "finite: row 0, action 'call' has inf"),
         (np.zeros((4, 3)), r"not of shape \(4, 3\)"),
-        ({"none": 0, "letter": 1}, "nothing for action 'call'"),
+        ({"none": 0, "letter": 1}, "no value for action 'call'"),
         ({"none": 0, "letter": 1, "visit": 2}, "names 'visit', which is none of the actions"),
         (pd.DataFrame(np.zeros((120, 3)), columns=["none", "letter", "visit"]), "names 'visit'"),
         (pd.Series([0, 1, 2], ["none", "letter", "visit"]), "names 'visit'"),

@@ -227,7 +227,7 @@ class TestNewRows:
         np.testing.assert_allclose(gaps, 3)
         mean = model.predict(make([20.0], ["Ghent"], [X["height"].mean()]))
         np.testing.assert_allclose(model.predict(make([20.0], ["Ghent"], [None])), mean)
-        with pytest.raises(ValueError, match="column 'height' holds words where it held numbers before"):
+        with pytest.raises(ValueError, match="column 'height' holds text, but held numbers before"):
             model.predict(make([20.0], ["Ghent"], ["tall"]))
         with pytest.raises(ValueError, match="column 'height' holds an infinite value"):
             model.predict(make([20.0], ["Ghent"], [np.inf]))

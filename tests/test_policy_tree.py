@@ -468,5 +468,5 @@ def test_bad_parameters(parameters: dict[str, Any]) -> None:
 
 def test_scores_of_other_actions_are_refused(table: Any) -> None:
     model = PolicyTree().fit(table.data, table.expected)
-    with pytest.raises(ValueError, match=r"actions \[0, 1\], the policy \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"actions \[0, 1\], but the policy has \[0, 1, 2\]"):
         model.score(table.data, table.expected[:, :2])

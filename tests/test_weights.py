@@ -390,7 +390,10 @@ def test_duplicated_rows_are_rows_of_integer_weight(kind: str) -> None:
         (lambda: weights.sample([1, 2], -1.0), "ratio must be"),
         (lambda: weights.sample([1, 2], 0.1), "no draw at all; at least 0.5 is needed"),
         (lambda: weights.sample(3.0, 1), "weight must be an array"),
-        (lambda: weights.duplicate_rows([[1], [2]], [0, 1], [1]), r"X has 2 rows, y 2, and counts is of shape \(1,\)"),
+        (
+            lambda: weights.duplicate_rows([[1], [2]], [0, 1], [1]),
+            r"X has 2 rows, y has 2, and counts has shape \(1,\)",
+        ),
         (lambda: weights.duplicate_rows([[1], [2]], [0, 1], [1, 0.5]), "counts must be whole numbers"),
         (lambda: weights.duplicate_rows([[1], [2]], [0, 1], [1, -1]), "counts is negative in row 1"),
         (lambda: weights.duplicate_rows([[1], [2]], [0, 1], [0.0, 0.0]), "counts is zero in every row"),

@@ -89,11 +89,11 @@ class Edit:
     before: float
     """The objective of the model that was edited."""
     after: float
-    """The objective of the best tree that has the edit, or of the best one found."""
+    """The objective of the best tree with the edit, or of the best one found."""
     price: float
-    """How much worse it is: after less before, or for a policy before less after."""
+    """How much worse it is: after minus before or, for a policy, before minus after."""
     price_bounds: tuple[float, float]
-    """What the price of the best trees is between; both are the price where both are proved optimal."""
+    """An interval for the price between the two best trees; both ends are the price if both are proved optimal."""
 
     def __str__(self) -> str:
         low, high = self.price_bounds
@@ -150,8 +150,8 @@ class TreeEstimator(BaseEstimator):
     ) -> Self:
         """A new model of the same table with another `start` or other `forbidden` tests, fitted and certified again.
 
-        `edit_` of the new model has the price: how much worse its objective is than this model's. An edit that is not
-        named stays as it is here. Further parameters are those of `fit`.
+        `edit_` of the new model holds the price: how much worse its objective is than that of this model. `start` and
+        `forbidden` stay as they are here unless you pass them. Further parameters are those of `fit`.
         """
         check_is_fitted(self)
         edits = {name: own for name, own in (("start", start), ("forbidden", forbidden)) if own is not AS_BEFORE}
@@ -175,7 +175,7 @@ class TreeEstimator(BaseEstimator):
         Parameters
         ----------
         path : str or Path
-            A file of that name is replaced.
+            An existing file of that name is replaced.
 
         Raises
         ------
@@ -213,8 +213,8 @@ class TreeEstimator(BaseEstimator):
 class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     """The certified optimal sparse decision tree of a weighted table.
 
-    Minimises, over all trees of the given depth, the weighted share of wrongly labelled rows plus a penalty of
-    `regularization` per leaf, and proves that no tree does better.
+    Minimises the weighted share of wrongly labelled rows plus a penalty of `regularization` per leaf, over all trees of
+    the given depth, and proves that no tree does better.
 
     Parameters
     ----------
@@ -229,19 +229,20 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     min_weight_leaf : float, default=0.0
         Weight that every leaf must hold, in the units of `sample_weight` times `class_weight`.
     method : {"direct", "duplicate", "sample"}, default="direct"
-        How weights enter. "direct" optimises them as they are. "duplicate" rounds them to counts, "sample" draws rows
-        in proportion to them; the search then minimises over counts, and everything stated is of the true weights.
+        How weights are used. "direct" uses them as they are. "duplicate" rounds them to counts, and "sample" draws rows
+        in proportion to them. The search then uses the counts, but everything stated refers to the true weights.
     duplication : int, default=100
-        Of "duplicate": the count of the heaviest row.
+        With "duplicate": the count of the heaviest row.
     sample_ratio : float, default=1.0
-        Of "sample": draws per row of the table.
+        With "sample": how many draws there are per row of the table.
     thresholds : "all", int, "guess" or ThresholdGuess, default="all"
-        All thresholds of a numeric column, or at most so many, weighted quantiles. "guess": the tests that a boosted
-        model needs (see `certree.guess_thresholds`), or those of a fitted guess. What is then stated, `status_` and
-        `lower_bound_` included, is about trees over these tests; the certificate says what is known beyond them.
+        "all" uses every threshold of a numeric column. A number keeps at most so many per column, at weighted
+        quantiles. "guess" keeps the tests that a boosted model needs (see `certree.guess_thresholds`), and a fitted
+        guess keeps its own. Whatever is then stated, including `status_` and `lower_bound_`, is about trees over these
+        tests; the certificate says what is known beyond them.
     reference : None, "boosting", classifier or array of n labels, default=None
         A reference model for lower-bound guesses: a part of the tree is good enough as soon as it does as well as the
-        reference. A classifier that is not fitted is fitted, with the weights where it takes them.
+        reference. A classifier that is not fitted yet is fitted, with the weights if it accepts them.
     start : None, str, dict or Tree, default=None
         What the tree must begin with: a root test such as "age <= 31.5"; a mapping of "test", "left" and "right", where
         either side is another test or mapping, None (open: completed optimally) or "leaf" (stays a leaf); or a Tree,
@@ -250,16 +251,16 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         Columns (names or numbers) and tests that the tree may not ask, the tests as text or as `Tree.test` gives them.
     class_weight : dict, "balanced" or None, default=None
     categorical_features : "auto", mask, numbers or names, default="auto"
-        Columns read as categories besides strings and what a frame itself calls categorical. One that is named here
-        loses its order, and no warning is given that it looks numeric.
+        Columns to read as categories, besides text columns and those that a frame declares categorical. A column that
+        is named here loses its order, and there is no warning if it looks numeric.
     time_limit : float or None, default=None
-        Seconds. When they are over, the best tree so far is kept with a true lower bound.
+        Seconds. When they are over, the best tree so far is kept, with a lower bound that holds.
     memory_limit : int or None, default=None
         Bytes that the search may use.
     n_jobs : int or None, default=None
         Threads. None is one, -1 all.
     random_state : int, RandomState instance or None, default=None
-        Of "sample" and of boosted guesses alone: the optimum is not a matter of chance.
+        Used only by "sample" and by boosted guesses: the optimum does not depend on chance.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -276,33 +277,33 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     objective_ : float
         `loss_` + λ · leaves, recomputed from the raw rows.
     lower_bound_ : float
-        No tree has a lower objective, whatever `method` and `status_`.
+        No tree over the tests that `thresholds` keeps has a lower objective, whatever `method` and `status_` are.
     gap_ : float
-        `objective_` − `lower_bound_`; 0 where the tree is proved optimal.
+        `objective_` − `lower_bound_`; 0 if the tree is proved optimal.
     status_ : {"optimal", "guessed", "approximate", "time_limit", "memory_limit", "interrupted"}
         "guessed" with a `reference`, "approximate" with a `method` other than "direct".
     certificate_ : Certificate
         What was proved; `certree.certify.check` checks it against a table. Under "guarantees": what
         `method` and every guess give up, in words and numbers.
     edit_ : Edit
-        Of a model that `edited` made: the price of the edit.
+        The price of the edit; only on a model that `edited` returned.
     threshold_guess_ : ThresholdGuess
-        Where thresholds were guessed.
+        The guess; only if thresholds were guessed.
     statistics_ : dict
         Figures of the search.
     fit_seconds_ : float
 
     Notes
     -----
-    Missing values need no care: each test says which way they go. At prediction, a category that training did not see
-    fails every "==" test and goes right, and so does a missing value in a column where training saw none. Rows of
-    weight zero count for nothing; a label that only such rows carry stays in `classes_` and is never predicted.
+    Missing values need no preparation: each test says which way they go. In a prediction, a category that the fit did
+    not see fails every "==" test and goes right, and so does a missing value in a column that had none in the fit. Rows
+    of weight zero are ignored; a label that only such rows carry stays in `classes_` but is never predicted.
 
     Raises
     ------
     ValueError
-        By `fit`, for a parameter, a label, a weight or a column that cannot be used; the message names it, with the row
-        where there is one.
+        By `fit`, for a parameter, a label, a weight or a column that cannot be used; the message names it, and the row
+        if there is one.
 
     Examples
     --------
@@ -444,7 +445,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         return np.asarray(self.classes_[self.tree_.label[leaf]])
 
     def predict_proba(self, X: Any) -> Array:
-        """For each row the shares of the labels in its leaf, by weight.
+        """The weighted shares of the labels in each row's leaf.
 
         Parameters
         ----------

@@ -40,8 +40,8 @@ class DepthGuess:
 def guess_depth(n_members: int, member_dimension: int) -> DepthGuess:
     """The smallest depth whose trees have at least the VC dimension of a boosted ensemble.
 
-    A weighted vote of T members of VC dimension V has at most dimension m (3 ln m + 2), m = T (V + 1); a full tree of
-    depth d tells 2^d rows apart. `certree.guesses.tree_dimension` gives V for trees.
+    A weighted vote of T members of VC dimension V has a VC dimension of at most m (3 ln m + 2), where m = T (V + 1). A
+    full tree of depth d tells 2^d rows apart. `certree.guesses.tree_dimension` gives V for trees.
 
     Parameters
     ----------

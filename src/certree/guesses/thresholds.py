@@ -39,18 +39,18 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class ThresholdReport:
-    """What became of the tests of a table."""
+    """How many tests of a table were found and kept, and what that did to the loss."""
 
     n_tests: int
-    """Of the whole table."""
+    """Tests of the whole table."""
     n_found: int
-    """Asked by the boosted model."""
+    """Tests that the boosted model uses."""
     n_kept: int
-    """Offered to the search; more than were kept where a column has missing values, which may go either way."""
+    """Tests offered to the search; more than were kept if a column has missing values, which may go either way."""
     loss_before: float
     """Weighted training loss of the boosted model with all tests."""
     loss_after: float
-    """And of one that has the kept tests alone."""
+    """Weighted training loss of a boosted model with the kept tests alone."""
     n_refits: int
     seconds: float
 
@@ -78,16 +78,16 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
         The boosted model.
     categorical_features : "auto", mask, numbers or names, default="auto"
     random_state : int, RandomState instance or None, default=None
-        Decides between equally good splits. None is 0: a guess is the same every time.
+        Decides between equally good splits. None means 0, so that a guess is the same every time.
     verbose : int, default=0
         1 shows a progress bar.
 
     Attributes
     ----------
     cuts_ : tuple, one entry per column
-        Thresholds of a numeric column, categories of another one; None is missing.
+        The thresholds of a numeric column, the categories of any other; None stands for a missing value.
     tests_ : tuple of Test
-        What `transform` asks, in its order.
+        The tests behind the columns of `transform`, in the same order.
     report_ : ThresholdReport
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -270,7 +270,7 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
 def guess_thresholds(X: Any, y: Any, sample_weight: Any = None, **settings: Any) -> ThresholdGuess:
     """The tests of a table that a boosted model needs, as a fitted transformer.
 
-    The guess takes seconds and pays where a search over all thresholds takes minutes: see Weights and guesses.
+    The guess itself takes seconds. It pays if a search over all thresholds takes minutes: see Weights and guesses.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def guess_thresholds(X: Any, y: Any, sample_weight: Any = None, **settings: Any)
     Returns
     -------
     ThresholdGuess
-        Fitted. Give it to `SparseTreeClassifier(thresholds=...)`, or use it as a step of a pipeline.
+        Already fitted. Pass it to `SparseTreeClassifier(thresholds=...)`, or use it as a step of a pipeline.
 
     Raises
     ------

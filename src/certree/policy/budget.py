@@ -79,8 +79,8 @@ def rename_costs(spends: Any, costs: Any) -> Any:
     if costs is None:
         return spends
     if spends is not None:
-        raise ValueError("give spends, not costs as well: costs is the former name of spends")
-    warnings.warn("costs, what actions spend of a budget, is called spends now", FutureWarning, stacklevel=3)
+        raise ValueError("pass spends only: costs is its former name")
+    warnings.warn("costs is deprecated: what actions spend is now called spends", FutureWarning, stacklevel=3)
     return costs
 
 

@@ -124,22 +124,22 @@ class BudgetSet:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every good policy is here."""
+        """Whether every good policy is in the set."""
         return self._found.below > self._worst
 
     @property
     def status(self) -> str:
-        """ "complete", or what ended the search; "approximate" where too many trees were to be looked at."""
+        """ "complete", or what ended the search; "approximate" if there were too many trees to look at."""
         return "complete" if self.is_complete else self._found.status
 
     @property
     def complete_above(self) -> float:
-        """Every policy within the budget with a greater objective than this is here."""
+        """Every policy within the budget whose objective is greater than this is in the set."""
         return self._ceiling - min(self._found.below, self._worst)
 
     @property
     def count(self) -> TreeCount:
-        """How many there are; of a set that is not complete, how many were found."""
+        """How many policies there are; in a set that is not complete, how many were found."""
         return TreeCount(len(self), len(self))
 
     @property
@@ -148,7 +148,7 @@ class BudgetSet:
         return self._policies[0]
 
     def complete_part(self) -> BudgetSet:
-        """Of a set that a limit ended, the part that is complete: a set with a smaller tolerance."""
+        """The part of the set that is complete although a limit ended the search: a set with a smaller tolerance."""
         if self.is_complete:
             return self
         # Up to here none is missing; the best one is known if any is better than that.
@@ -263,8 +263,8 @@ class BudgetSet:
     def _need_complete(self, what: str) -> None:
         if not self.is_complete:
             raise ValueError(
-                f"{what}() states what holds for every good policy, and this set is not complete ({self.status}): ask "
-                "complete_part() of it, or raise the limit"
+                f"{what}() states what holds for every good policy, and this set is not complete ({self.status}): use "
+                "complete_part(), or raise the limit"
             )
 
     def __repr__(self) -> str:

@@ -52,7 +52,7 @@ class BudgetPoint:
     """value − λ · leaves."""
     price_low: float
     price_high: float
-    """Between these prices this tree is the best one; inf for the most frugal tree."""
+    """The prices between which this tree is the best one; inf for the tree that spends least."""
     leaves: int
     tree: Tree
     status: str
@@ -75,7 +75,7 @@ class BudgetCurve(Sequence[BudgetPoint]):
 
     points: tuple[BudgetPoint, ...]
     is_complete: bool
-    """Whether all searches were carried to their end, so that no corner can be missing but such as rounding hides."""
+    """Whether all searches finished, so that no corner is missing except those that rounding hides."""
     bounds: tuple[tuple[float, float], ...]
     """Prices, and what no tree has a greater objective than, its spend at that price taken off, rounding and all."""
     least_spend: float
@@ -95,7 +95,7 @@ class BudgetCurve(Sequence[BudgetPoint]):
         return iter(self.points)
 
     def at(self, budget: float) -> BudgetPoint:
-        """The last corner that a budget pays for. A tree between corners may do better: `PolicyTree(budget=...)`."""
+        """The last corner that a budget pays for. `PolicyTree(budget=...)` may find a better tree between corners."""
         self._check(budget)
         affordable = [point for point in self.points if point.spend <= budget * (1 + TOLERANCE)]
         if not affordable:
@@ -187,7 +187,7 @@ def budget_curve(
         What each action would bring each row.
     sample_weight : array of n weights, default=None
     treatment : array of n actions, default=None
-        The arm of each row, for `min_samples_arm`. Scores know it.
+        The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
     spends, control :
         As in `PolicyTree.fit`.
     costs :
@@ -202,7 +202,7 @@ def budget_curve(
     Returns
     -------
     BudgetCurve
-        Ctrl-C ends the whole walk, and the curve then holds the corners found so far.
+        Ctrl-C ends the whole search, and the curve then holds the corners found so far.
 
     Raises
     ------

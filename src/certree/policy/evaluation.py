@@ -90,7 +90,7 @@ class LeafRow:
     action: Value
     """What it gives."""
     folds: int
-    """In how many folds a policy with this very leaf was learned; the figures pool them."""
+    """In how many folds a policy with exactly this leaf was learned; the figures are pooled over them."""
     rows: int
     share: float
     """Of all rows."""
@@ -122,7 +122,7 @@ class GroupRow:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a budget allows without a policy: an action for as many rows as it pays for, drawn by lot, and the base
+    """What a budget allows without a policy: an action for as many randomly drawn rows as it pays for, and the base
     action for the others."""
 
     action: Value
@@ -163,7 +163,7 @@ class Evaluation:
     """The gain of the policy over giving everyone the same action, paired."""
     gain_over_random: Estimate
     control: Value
-    """The action that gains are over where one must be named."""
+    """The action that gains are computed over, unless another one is named."""
     is_control_nobody: bool
     """Whether it is known to stand for treating nobody: it was named, the actions were given in order, or it is 0."""
     rates: dict[Value, float]
@@ -352,45 +352,45 @@ def evaluate(
     fit_params: Mapping[str, Any] | None = None,
     verbose: int = 0,
 ) -> Evaluation:
-    """The honest value of a policy, and what it gains over giving everyone the same.
+    """The value of a policy on rows that it has not seen, and its gain over giving everyone the same action.
 
     Parameters
     ----------
     policy : estimator, Tree or function
-        An estimator with fit(X, rewards) and predict(X), as PolicyTree: it is cloned and learned again without each
-        fold, whatever it was fitted on before. A Tree, or a function from a table to actions, is a rule that was not
-        learned from these rows, and is judged as it is.
+        An estimator with fit(X, rewards) and predict(X), such as PolicyTree, is cloned and fitted again without each
+        fold, whatever it was fitted on before. A Tree, or a function from a table to actions, is taken for a rule that
+        was not learned from these rows, and is judged as it is.
     X, treatment, outcome, propensity, outcome_model, propensity_model, clip, maximize, costs, actions :
-        As in `doubly_robust`; in place of X, a `policy.Log` has all but the models and `clip`.
+        As in `doubly_robust`. A `policy.Log` in place of X holds all of these but the models and `clip`.
     folds : int, default=5
-        Parts, at least 3; fewer where an action has fewer rows. Models are learned without each fold and without each
-        two of them, and so is the policy: 15 of each in five folds.
+        The number of folds, at least 3; fewer are used if an action has fewer rows. Models and policies are learned
+        without each fold and without each pair of folds: 15 of each for five folds.
     random_state : int, RandomState instance or None, default=None
-        How rows fall into folds, in all repeats.
+        How rows are divided into folds, in all repeats.
     repeats : int, default=1
-        Over how many deals into folds to repeat. Estimates are then medians, and their errors grow by how far the
-        repeats lie apart.
+        How many times to divide the rows into folds and evaluate. Estimates are then medians over the repeats, and
+        their standard errors grow by how much the repeats disagree.
     level : float, default=0.95
-        Of the intervals.
+        The confidence level of the intervals.
     control : action, default=None
-        The action that stands for treating nobody. None: the first of `actions`, or an action 0 or False. Where nothing
-        says which it is, gains are still over the first, but it is not called nobody: the first word of the alphabet
-        means nothing.
+        The action that stands for treating nobody. None: the first of `actions`, or an action 0 or False. If none of
+        these says which action it is, gains are still computed over the first action, but the summary does not call it
+        "nobody", because alphabetical order means nothing.
     spends : as in `PolicyTree.fit`, default=None
-        What actions spend, for a policy with a `budget`: it is learned with them, and compared with what the budget
-        allows without a policy, which is each action for as many rows as it pays for, drawn by lot.
+        What actions spend, for a policy with a `budget`. The policy is fitted with them, and compared with what the
+        budget allows without a policy: each action, for as many randomly drawn rows as the budget pays for.
     group : array of n values, default=None
-        A sensitive group of each row, for rates and values by group.
+        The sensitive group of each row, for rates and values by group.
     cluster : array of n values, default=None
         Which rows belong together (a household, a site): folds keep them together, and standard errors count clusters
         in place of rows.
     fit_params : mapping, default=None
-        Passed on to every fit of the policy; what has n rows is cut to the rows at hand.
+        Passed on to every fit of the policy. Arrays of n rows are reduced to the rows of that fit.
     verbose : int, default=0
         1 shows a progress bar over the models and policies that are learned.
 
-    Ctrl-C ends the whole evaluation. It then rests on the repeats that were finished; where there is none, it raises
-    KeyboardInterrupt, because some folds alone are no honest answer.
+    Ctrl-C ends the whole evaluation. The result then covers the repeats that were finished. If there is none, it raises
+    KeyboardInterrupt, because some of the folds alone would not be an honest answer.
 
     Returns
     -------
@@ -399,7 +399,7 @@ def evaluate(
     Raises
     ------
     ValueError
-        If the log or a setting cannot be used, or if an action has fewer rows than there must be folds.
+        If the log or a setting cannot be used, or if an action has too few rows for three folds.
     KeyboardInterrupt
         If Ctrl-C was pressed before the first repeat was finished.
 
@@ -484,7 +484,7 @@ def _read_budget(
     given = dict(fit_params)
     if spends is not None:
         if "spends" in given:
-            raise ValueError("give spends itself or as one of fit_params, not both")
+            raise ValueError("pass spends= directly or in fit_params, not both")
         given["spends"] = spends
     if budget is None:
         return given, None, np.zeros((log.n_rows, log.n_actions))
@@ -721,8 +721,8 @@ def _check_policy(policy: Any) -> None:
         raise TypeError(f"policy must be an estimator, a Tree or a function from a table to actions, not {what}")
     if hasattr(policy, "fit") and hasattr(policy, "__sklearn_tags__") and is_classifier(policy):
         raise TypeError(
-            f"policy is a classifier ({type(policy).__name__}), which learns labels; what learns rewards is needed, as "
-            "PolicyTree does. Give its `predict` to judge it as it is"
+            f"policy is a classifier ({type(policy).__name__}), which learns from labels; pass an estimator that "
+            "learns from rewards, such as PolicyTree, or the `predict` of a fitted classifier to judge it as it is"
         )
 
 
@@ -731,7 +731,7 @@ def _choose(policy: Any, X: Any, actions: tuple[Value, ...]) -> Array:
     given = np.asarray(policy.predict(X) if hasattr(policy, "predict") else policy(X))
     n_rows = read_table(X).n_rows
     if given.shape != (n_rows,):
-        raise ValueError(f"the policy gives an array of shape {given.shape} to {n_rows} rows, not an action a row")
+        raise ValueError(f"the policy gives an array of shape {given.shape} for {n_rows} rows, not one action per row")
     code_of = {value: find_action(value, actions, "the policy gives") for value in set(given.tolist())}
     return np.array([code_of[value] for value in given.tolist()], dtype=np.int64)
 

@@ -38,9 +38,9 @@ def good_policies(
     memory_limit: int | None = None,
     n_jobs: int | None = None,
 ) -> TreeSet | NoiseSet | BudgetSet:
-    """Every policy whose mean reward less `regularization` per leaf is at most `tolerance` below that of the best one.
+    """Every policy whose mean reward minus `regularization` per leaf is at most `tolerance` below the best one's.
 
-    Objectives are of the rows at hand, so they are too optimistic: see `certree.policy.evaluate`.
+    Objectives are computed on the rows at hand, so they are too optimistic: see `certree.policy.evaluate`.
 
     Parameters
     ----------
@@ -49,21 +49,21 @@ def good_policies(
         What each action would bring each row.
     sample_weight : array of n weights, default=None
     treatment : array of n actions, default=None
-        The arm of each row, for `min_samples_arm`. Scores know it.
+        The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
     tolerance : float or "noise"
         How much worse a good policy may be, in units of the rewards. "noise": the policies that the data cannot tell
         from the best one, whose objective is at most 1.645 paired standard errors below the best.
     budget, spends, control :
-        As in `PolicyTree` and its `fit`: the set has the policies that keep the budget, and the best one is the best of
-        them. A leaf may then have another action than its best one.
+        As in `PolicyTree` and its `fit`. The set then has only policies that keep the budget, compared with the best of
+        these. A leaf may have another action than its best one.
     max_depth, regularization, max_leaves, min_samples_leaf, min_samples_arm, thresholds :
         As in `PolicyTree`.
     start, forbidden :
-        As in `PolicyTree`: the set has the policies that begin so and do not ask these.
+        As in `PolicyTree`: the set has only policies that begin with the start and do not use what is forbidden.
     idle : bool, default=False
-        Whether trees with a split into two leaves of the same action count.
+        Whether to include trees with a split into two leaves of the same action.
     time_limit, memory_limit : float, int, default=None
-        Seconds and bytes. A limit that ends the search leaves a set with `is_complete` False.
+        Seconds and bytes. If a limit ends the search, `is_complete` of the set is False.
     n_jobs : int or None, default=None
         Threads. None is one, -1 all.
 
@@ -86,7 +86,7 @@ def good_policies(
     0.667
     """
     if budget is None and not (spends is None and control is None):
-        raise ValueError("spends and control are about a budget, and there is none: set budget")
+        raise ValueError("spends and control need a budget, and there is none: set budget")
     model = PolicyTree(
         max_depth,
         regularization,
@@ -106,7 +106,7 @@ def good_policies(
     index = np.flatnonzero(weights > 0)
     if budget is not None:
         if isinstance(tolerance, str):
-            raise ValueError(f"tolerance must be a number where there is a budget, not {tolerance!r}")
+            raise ValueError(f"with a budget, tolerance must be a number, not {tolerance!r}")
         amounts = read_spends(spends, control, len(weights), problem.labels, getattr(rewards, "control", None))
         spending = Spending.make(problem, amounts, weights)
         return find_budget_set(spending, budget, tolerance, limits, idle=idle, index=index)

@@ -39,21 +39,22 @@ class Log:
     Parameters
     ----------
     X : array or frame, rows × columns
-        What was known of each row when the action was taken.
+        What was known about each row when the action was taken.
     treatment : array of n actions
         Which action each row got.
     outcome : array of n numbers
         What came of it; higher is better unless `maximize` is False.
     propensity : known chances of the actions, default=None
         For experiments: one number per action (a sequence, or a mapping by action), n × K numbers or, with two actions,
-        the chance of the second. They are used as they are, never clipped. None: estimated.
+        the chance of the second. They are used exactly as given, never clipped. None: they are estimated.
     costs : one number per action, mapping by action, or n × K numbers, default=None
-        What an action costs (everyone, or this row), in units of the outcome; always taken off.
+        What each action costs (for everyone, or for each row), in units of the outcome. Costs are subtracted from the
+        rewards.
     maximize : bool, default=True
         False: the outcome is a cost, and lower is better.
     actions : sequence, default=None
-        The actions in the order that breaks ties: put the cheapest first, which then stands for treating nobody. None:
-        those that occur, sorted.
+        The actions in the order that breaks ties. Put the cheapest first; it then stands for treating nobody. None:
+        the actions that occur, sorted.
     cluster : array of n values, default=None
         Which rows belong together (a household, a site): folds keep them together, and standard errors count clusters
         in place of rows.
@@ -69,7 +70,7 @@ class Log:
     costs : ndarray, n × K
     propensity : ndarray, n × K, or None
     control : action or None
-        The action that stands for treating nobody: the first one, where the actions were given in order.
+        The action that stands for treating nobody: the first one, if `actions` was given.
     cluster : ndarray of n whole numbers, or None
 
     Raises
@@ -224,7 +225,7 @@ def read_treatment(
     codes = np.array([code_of[value] for value in values if value is not None], dtype=np.int64)
     rows = np.bincount(codes, minlength=len(names))
     if not rows.all():
-        raise ValueError(f"action {names[int(np.argmin(rows))]!r} has no rows: no row of treatment got it")
+        raise ValueError(f"action {names[int(np.argmin(rows))]!r} has no rows: it does not occur in treatment")
     return codes, names
 
 
@@ -266,7 +267,7 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
         _check_names(names)
     matrix = read_numbers("rewards", rewards, names).copy()
     if matrix.ndim != 2 or matrix.shape[1] == 0:
-        raise ValueError(f"rewards must be a column per action (n × K), not of shape {matrix.shape}")
+        raise ValueError(f"rewards must have one column per action (n × K), but has shape {matrix.shape}")
     if matrix.shape[0] != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -315,9 +316,9 @@ def check_count(name: str, value: Any, least: int) -> None:
 
 
 def check_shape(what: str, values: Array, n_rows: int, each: str) -> None:
-    """One value a row, as long as X."""
+    """One value per row, as long as X."""
     if values.ndim != 1:
-        raise ValueError(f"{what} must be one {each} a row, but has shape {values.shape}")
+        raise ValueError(f"{what} must have one {each} per row, but has shape {values.shape}")
     if len(values) != n_rows:
         raise ValueError(f"{what} has {len(values)} rows, but X has {n_rows}")
 
@@ -452,7 +453,7 @@ def _in_order(what: str, given: Any, names: tuple[Value, ...]) -> Any:
         find_action(key, names, f"{what} names")
     for name in names:
         if name not in given:
-            raise ValueError(f"{what} has nothing for action {name!r}")
+            raise ValueError(f"{what} has no value for action {name!r}")
     return [given[name] for name in names]
 
 

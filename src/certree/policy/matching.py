@@ -56,33 +56,34 @@ class MatchingEffects(BaseEstimator):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Rows of each arm that a row is matched with.
+        The number of rows of each arm that a row is matched with.
     n_splits : int, default=5
-        Parts into which rows are dealt, both arms alike. Each part in turn learns a metric; the others are matched
-        among themselves.
+        The number of parts into which the rows are divided, with the same share of both arms. Each part in turn is used
+        to learn a metric; the rows of the other parts are matched among themselves.
     n_repeats : int, default=10
-        How often rows are dealt into parts again. A row's effect is the mean of n_repeats · (n_splits − 1) estimates.
+        How many times rows are divided into parts. A row's effect is the mean of n_repeats · (n_splits − 1) estimates.
     metric : "learned", "equal" or array of stretches, default="learned"
-        "equal" stretches every standardised column alike; an array has one number per column of `columns_`. With
-        neither is anything learned: all rows are matched among themselves, once.
+        "equal" stretches every standardised column alike; an array has one number per column of `columns_`. In both
+        cases nothing is learned, and all rows are matched among themselves once.
     shrinkage : float, default=0.02
-        How much more of the outcome's variance a metric must explain to look at one column alone than to look at all
-        alike. Where outcomes follow no column, the metric stays near "equal".
+        How much more of the outcome's variance a metric must explain to use one column alone rather than all columns
+        equally. If outcomes depend on no column, the metric stays close to "equal".
     include_own : bool, default=True
-        Whether a row is among its own arm's nearest, as in the paper. False leaves its own outcome out of its effect.
+        Whether a row counts among the nearest of its own arm, as in the paper. False leaves its own outcome out of its
+        effect.
     control : arm, default=None
-        The arm that effects are over. None: the first, sorted.
+        The arm that the other one is compared with. None: the first one, sorted.
     random_state : int, RandomState instance or None, default=None
-        How rows are dealt.
+        How rows are divided into parts.
 
     Attributes
     ----------
     effects_ : ndarray of n numbers
-        Mean outcome of the matched treated rows less that of the matched controls.
+        Mean outcome of the matched treated rows minus that of the matched controls.
     standard_errors_ : ndarray of n numbers
         √(mean over splits of s₁²/k + s₀²/k, plus the variance of the estimates over splits), s² the variance of the
-        matched outcomes of an arm. Splits share rows, so their number does not make it smaller. It does not count
-        that the nearest rows are not the same row: with few rows near, effects also lean towards their mean.
+        matched outcomes of an arm. Splits share rows, so more splits do not make it smaller. It ignores that the
+        nearest rows differ from the row itself: if few rows are near, effects are also biased towards their mean.
     expected_ : ndarray, n × 2
         The two means, control first.
     arms_ : tuple
@@ -249,7 +250,7 @@ class MatchingEffects(BaseEstimator):
         names = ", ".join(map(repr, log.actions))
         if log.n_actions != 2:
             raise ValueError(
-                f"treatment has {log.n_actions} arms ({names}); MatchingEffects compares two: give it their rows alone"
+                f"treatment has {log.n_actions} arms ({names}); MatchingEffects compares two: pass only their rows"
             )
         if self.control is None or self.control == log.actions[0]:
             return log

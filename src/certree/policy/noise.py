@@ -58,8 +58,9 @@ class NoisePolicy:
 class NoiseSet(Sequence[NoisePolicy]):
     """The policies that the data cannot tell from the best one, best first; made by `good_policies`.
 
-    A policy is among them if its objective is at most `level` paired standard errors below the best. That is about the
-    rows at hand, on which the best one was chosen: it is no confidence set for the policy that is best in truth.
+    A policy is in the set if its objective is at most `level` paired standard errors below the best one's. This is a
+    statement about the rows at hand, on which the best policy was chosen: the set is not a confidence set for the
+    policy that is truly best.
 
     Examples
     --------
@@ -92,12 +93,12 @@ class NoiseSet(Sequence[NoisePolicy]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether no policy is missing: all that could be among them were compared with the best one."""
+        """Whether no policy is missing: every policy that could be in the set was compared with the best one."""
         return self._is_whole and self.superset.count.most <= self._n_compared
 
     @property
     def complete_above(self) -> float:
-        """Every such policy with a greater objective than this is here."""
+        """Every such policy whose objective is greater than this is in the set."""
         if self.superset.count.most <= self._n_compared:
             return self.superset.threshold
         return self.superset[self._n_compared - 1].objective

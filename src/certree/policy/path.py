@@ -61,7 +61,7 @@ def regularization_path(
         What each action would bring each row.
     sample_weight : array of n weights, default=None
     treatment : array of n actions, default=None
-        The arm of each row, for `min_samples_arm`. Scores know it.
+        The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
     max_depth, max_leaves, min_samples_leaf, min_samples_arm, thresholds, verbose :
         As in `PolicyTree`.
     time_limit, memory_limit : float, int, default=None
@@ -72,8 +72,8 @@ def regularization_path(
     Returns
     -------
     PolicyPath
-        A `RegularizationPath` whose points also have the value of each policy. Ctrl-C ends the whole walk, and the path
-        then holds what was found so far.
+        A `RegularizationPath` whose points also have the value of each policy. Ctrl-C ends the whole search, and the
+        path then holds what was found so far.
 
     Raises
     ------

@@ -46,17 +46,17 @@ LARGEST_PLAIN = 5000
 
 @dataclass(frozen=True)
 class ActionOverlap:
-    """How far the log says anything about one action."""
+    """How much the log says about one action."""
 
     action: Value
     rows: int
     """Rows that got it."""
     effective_sample_size: float
-    """(Σ 1/p)² / Σ 1/p² over these rows: as many rows of equal propensity say as much."""
+    """(Σ 1/p)² / Σ 1/p² over these rows: so many rows of equal propensity carry as much information."""
     smallest: float
     """The smallest propensity of any row, before clipping."""
     share_clipped: float
-    """Of all rows, those whose propensity was below `clip`."""
+    """How many of all rows had a propensity below `clip`."""
     histogram: tuple[int, ...]
     """All rows by their propensity, in ten bins from 0 to 1, before clipping."""
 
@@ -70,7 +70,7 @@ class ActionFit:
     error: float
     """Root of the mean squared error, in units of the outcome."""
     r_squared: float
-    """Share of the outcome's variance explained; negative where the mean would do better, NaN where there is none."""
+    """Share of the outcome's variance explained; negative if the mean would do better, NaN if there is no variance."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +91,7 @@ class Scores:
     """
 
     rewards: Array
-    """float64, n × K; higher is better, costs already taken off. Read-only."""
+    """float64, n × K; higher is better, costs already subtracted. Read-only."""
     actions: tuple[Value, ...]
     method: Method
     treatment: Array
@@ -99,13 +99,13 @@ class Scores:
     expected: Array | None
     """float64, n × K; the outcome model's predictions. None without one."""
     propensity: Array | None
-    """float64, n × K, as used. None where no propensities are."""
+    """float64, n × K, as used. None if no propensities are used."""
     overlap: tuple[ActionOverlap, ...]
-    """One per action; empty where no propensities are used."""
+    """One per action; empty if no propensities are used."""
     fit: tuple[ActionFit, ...]
     """One per action; empty without an outcome model."""
     control: Value | None = None
-    """The action that stands for treating nobody: the first one, where the actions were given in order."""
+    """The action that stands for treating nobody: the first one, if `actions` was given."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.rewards, dtype=dtype) if copy or dtype is not None else self.rewards
@@ -183,9 +183,9 @@ def direct(
     actions: Sequence[Any] | None = None,
     cluster: Any = None,
 ) -> Scores:
-    """Scores from an outcome model alone: little noise, and as wrong as the model.
+    """Scores from an outcome model alone: they have little noise, but are as biased as the model.
 
-    Propensities are checked and not used, so that one kind of score can replace another.
+    Propensities are checked but not used, so that you can exchange one kind of score for another.
 
     Parameters
     ----------
@@ -236,9 +236,9 @@ def inverse_propensity(
     actions: Sequence[Any] | None = None,
     cluster: Any = None,
 ) -> Scores:
-    """Scores from propensities alone: no model of the outcome, and much noise.
+    """Scores from propensities alone: they need no model of the outcome, but have much noise.
 
-    An outcome model is checked and not used, so that one kind of score can replace another.
+    An outcome model is checked but not used, so that you can exchange one kind of score for another.
 
     Parameters
     ----------
@@ -290,37 +290,38 @@ def doubly_robust(
     actions: Sequence[Any] | None = None,
     cluster: Any = None,
 ) -> Scores:
-    """Scores from both models, right on average where either is.
+    """Scores from an outcome model and propensities; right on average if either of the two is right.
 
     Parameters
     ----------
     X : array or frame, rows × columns, or Log
-        What was known of each row when the action was taken. A `policy.Log` has it all: treatment, outcome, propensity,
-        maximize, costs, actions and cluster are then left out.
+        What was known about each row when the action was taken. If you pass a `policy.Log`, leave out treatment,
+        outcome, propensity, maximize, costs, actions and cluster: the log holds them.
     treatment : array of n actions
         Which action each row got.
     outcome : array of n numbers
         What came of it; higher is better unless `maximize` is False.
     propensity : known chances of the actions, default=None
         For experiments: one number per action (a sequence, or a mapping by action), n × K numbers or, with two actions,
-        the chance of the second. They are used as they are, never clipped. None: estimated.
+        the chance of the second. They are used exactly as given, never clipped. None: they are estimated.
     outcome_model : scikit-learn regressor or classifier, default=None
-        One is fitted per action, on the rows that got it. A classifier stands for outcomes that are numbers (0 and 1)
-        and predicts their mean. None: shallow gradient boosting.
+        One copy is fitted per action, on the rows that got it. A classifier is for outcomes of 0 and 1, and predicts
+        their mean. None: shallow gradient boosting.
     propensity_model : scikit-learn classifier with predict_proba, default=None
         None: logistic regression.
     folds : int, default=5
-        Parts for cross-fitting; fewer where an action has fewer rows.
+        The number of folds for cross-fitting; fewer if an action has fewer rows.
     clip : float, default=0.01
         Estimated propensities below it are raised to it.
     random_state : int, RandomState instance or None, default=None
-        How rows fall into folds. The models' own chance is set on the models.
+        How rows are divided into folds. Set the `random_state` of the models on the models themselves.
     maximize : bool, default=True
-        False: the outcome is a cost, and the rewards are what it is below zero.
+        False: the outcome is a cost, lower is better, and rewards are its negative.
     costs : one number per action, mapping by action, or n × K numbers, default=None
-        What an action costs (everyone, or this row), in units of the outcome; always taken off.
+        What each action costs (for everyone, or for each row), in units of the outcome. Costs are subtracted from the
+        rewards.
     actions : sequence, default=None
-        The actions in the order that breaks ties: put the cheapest first. None: those that occur, sorted.
+        The actions in the order that breaks ties: put the cheapest first. None: the actions that occur, sorted.
     cluster : array of n values, default=None
         Which rows belong together (a household, a site): folds keep them together.
 

@@ -38,8 +38,8 @@ Array = NDArray[Any]
 class PolicyTree(TreeEstimator):
     """The certified optimal sparse policy tree of a table of rewards.
 
-    Maximises, over all trees of the given depth, the mean reward of the actions that the leaves give less a penalty of
-    `regularization` per leaf, and proves that no tree does better.
+    Maximises the mean reward of the actions in the leaves minus a penalty of `regularization` per leaf, over all trees
+    of the given depth, and proves that no tree does better.
 
     Parameters
     ----------
@@ -51,14 +51,15 @@ class PolicyTree(TreeEstimator):
     min_samples_leaf : int, default=1
         Rows (of positive weight) that every leaf must hold.
     min_samples_arm : int, default=0
-        Rows of every action's arm that every leaf must hold; `fit` then needs `treatment`. A lone leaf is always
-        allowed.
+        How many rows of every arm (the rows that got one action) each leaf must hold; `fit` then needs `treatment`. A
+        lone leaf is always allowed.
     budget : float or None, default=None
-        The largest mean spend per row. `fit` takes what each action spends; without that it must know the control,
-        which spends nothing while every other action spends 1: the budget is then the largest share of rows that get
-        any other action than the control. See Notes.
+        The largest mean spend per row. Pass what each action spends to `fit` as `spends`. Without it, the control
+        spends nothing and every other action spends 1, so that the budget is the largest share of rows that may get
+        another action than the control; `fit` must then know which action is the control. See Notes.
     thresholds : "all" or int, default="all"
-        All thresholds of a numeric column, or at most so many, weighted quantiles.
+        "all" uses every threshold of a numeric column. A number keeps at most so many per column, at weighted
+        quantiles.
     start : None, str, dict or Tree, default=None
         What the tree must begin with: a root test such as "age <= 31.5"; a mapping of "test", "left" and "right", where
         either side is another test or mapping, None (open: completed optimally) or "leaf" (stays a leaf); or a Tree,
@@ -66,14 +67,14 @@ class PolicyTree(TreeEstimator):
     forbidden : None, column, test or list of them, default=None
         Columns (names or numbers) and tests that the tree may not ask, the tests as text or as `Tree.test` gives them.
     time_limit : float or None, default=None
-        Seconds, all searches of a fit together. When they are over, the best tree so far is kept with a true upper
-        bound.
+        Seconds for all searches of a fit together. When they are over, the best tree so far is kept, with an upper
+        bound that holds.
     memory_limit : int or None, default=None
         Bytes that the search may use.
     n_jobs : int or None, default=None
         Threads. None is one, -1 all.
     random_state : int, RandomState instance or None, default=None
-        Here because scikit-learn's trees have it: the optimum is not a matter of chance, and nothing is drawn.
+        Not used: the optimum does not depend on chance. It exists because scikit-learn's trees have it.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -84,27 +85,27 @@ class PolicyTree(TreeEstimator):
     columns_ : tuple of ColumnReading
         What each column was read as: its kind, distinct and missing values, order, and what may not have been meant.
     tree_ : Tree
-        Its costs are what an action falls short of the best action of every row.
+        The costs in its nodes say by how much each action falls short of the best action of every row.
     n_leaves_, depth_ : int
     value_ : float
         Mean reward of the policy on the rows it was fitted on: an optimistic figure, see `certree.policy.evaluate`.
     objective_ : float
         `value_` − λ · leaves.
     upper_bound_ : float
-        No tree (within the budget) has a greater objective, whatever `status_`.
+        No tree (within the budget) has a greater objective. This holds for every `status_`.
     gap_ : float
-        `upper_bound_` − `objective_`; 0 where the tree is proved optimal.
+        `upper_bound_` − `objective_`; 0 if the tree is proved optimal.
     status_ : {"optimal", "approximate", "time_limit", "memory_limit", "interrupted"}
-        "approximate" where a budget leaves a gap that no limit of yours is the reason of.
+        "approximate" if a gap is left within a budget although no limit of yours ended the search.
     spend_ : float
         With a budget: the mean spend of the policy on the rows it was fitted on.
     spends_ : dict or None
-        With a budget: what each action was taken to spend; None where that depends on the row.
+        With a budget: what each action was taken to spend; None if that depends on the row.
     price_ : float
-        With a budget: what one more unit of mean spend would add to the objective, at the margin; 0 where the budget
+        With a budget: how much one more unit of mean spend would add to the objective, at the margin; 0 if the budget
         does not bind.
     edit_ : Edit
-        Of a model that `edited` made: the price of the edit.
+        The price of the edit; only on a model that `edited` returned.
     certificate_ : Certificate
         What was proved; `certree.certify.check` with `rewards` checks it against a table.
     statistics_ : dict
@@ -113,17 +114,17 @@ class PolicyTree(TreeEstimator):
 
     Notes
     -----
-    Of actions that are equally good in a leaf the first is taken: put the cheapest first. Missing values and new
-    categories go where `SparseTreeClassifier` sends them. Rows of weight zero count for nothing.
+    If several actions are equally good in a leaf, the first one is used: put the cheapest first. Missing values and new
+    categories go where `SparseTreeClassifier` sends them. Rows of weight zero are ignored.
 
-    Costs and spends are different things. The `costs` of `certree.policy.doubly_robust` (and its kin) are taken off the
-    rewards: they are in units of the rewards, and a policy pays them when they are worth it. The `spends` of `fit` are
-    spent against the budget: in units of their own, limited and not traded. Nothing is taken off the rewards here.
+    Costs and spends are different things. The `costs` of `certree.policy.doubly_robust` (and the other scores) are in
+    units of the rewards and are subtracted from them: a policy pays them if they are worth it. The `spends` of `fit`
+    are in a unit of their own, are limited by the budget, and are not subtracted from the rewards.
 
-    With a budget the tree is the best one that keeps it on the rows at hand; elsewhere the policy spends what it does.
-    The best tree within a budget is searched by a price on spending, then among all trees that the price leaves in
-    the race. Where these are too many, `gap_` says how much better a tree within the budget could be. `budget=inf` is
-    no limit and records the spend.
+    The tree keeps the budget on the rows that it is fitted on; on other rows it may spend more or less. The search
+    first puts a price on spending, and then looks at all trees that could still be better at that price. If these are
+    too many, `gap_` says how much better another tree within the budget could be. `budget=inf` sets no limit, but
+    records the spend.
 
     Raises
     ------
@@ -215,18 +216,18 @@ class PolicyTree(TreeEstimator):
             Numeric, boolean, string or categorical columns; missing values as NaN, None or NA. A `policy.Log` also
             knows the arm of each row.
         y, rewards : n × K array or frame, or Scores
-            What each action would bring each row; higher is better, negative numbers are welcome. A frame's columns
-            name the actions; those of an array are 0 to K − 1. Rewards stand where scikit-learn has y, and go by
-            either name.
+            What each action would bring each row; higher is better, negative numbers are allowed. The columns of a
+            frame name the actions; those of an array are 0 to K − 1. `y` and `rewards` are two names of the same
+            parameter: scikit-learn expects `y`.
         sample_weight : array of n weights, default=None
         treatment : array of n actions, default=None
-            The arm of each row, for `min_samples_arm`. Scores know it.
+            The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
         spends : one number per action, mapping by action, or n × K numbers, default=None
-            What an action spends of the budget (on everyone, or on this row); not negative. None: 0 for the control, 1
-            for every other action.
+            What each action spends from the budget (for everyone, or for each row); not negative. None: 0 for the
+            control, 1 for every other action.
         control : action, default=None
-            The action that stands for treating nobody. None: the first of the `actions` that scores were made with,
-            else an action 0, False or None. The order of a frame's columns says nothing.
+            The action that stands for treating nobody. None: the first of the `actions` that the scores were made
+            with, or else an action called 0, False or None. The order of a frame's columns does not count.
         costs :
             Deprecated: the former name of `spends`.
 
@@ -242,15 +243,15 @@ class PolicyTree(TreeEstimator):
         """
         started = time.perf_counter()
         if y is not None and rewards is not None:
-            raise ValueError("give y or rewards, not both: they are the same thing")
+            raise ValueError("pass y or rewards, not both: they are two names of the same parameter")
         rewards = y if rewards is None else rewards
         if rewards is None:
             raise ValueError("PolicyTree requires y to be passed, but the target y is None: give the rewards.")
         spends = rename_costs(spends, costs)
         if self.budget is None and not (spends is None and control is None):
             raise ValueError(
-                "spends and control are about a budget, and there is none: set budget (inf for no limit), or take what "
-                "actions cost off the rewards"
+                "spends and control need a budget, and this model has none: set budget (inf for no limit), or subtract "
+                "what actions cost from the rewards"
             )
         problem, table, amounts, weights = self._pose(X, rewards, sample_weight, treatment)
         actions = problem.labels
@@ -351,7 +352,7 @@ class PolicyTree(TreeEstimator):
         return np.asarray(self.actions_[self.tree_.label[leaf]])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The mean reward of the policy on other rows; `y` is their rewards, of the same actions.
+        """The mean reward of the policy on other rows; `y` holds their rewards, for the same actions.
 
         Parameters
         ----------
@@ -367,7 +368,7 @@ class PolicyTree(TreeEstimator):
         leaf = self.apply(X)
         amounts, actions = read_rewards(y, len(leaf))
         if tuple(actions) != self.tree_.labels:
-            raise ValueError(f"rewards has the actions {list(actions)}, the policy {list(self.tree_.labels)}")
+            raise ValueError(f"rewards has the actions {list(actions)}, but the policy has {list(self.tree_.labels)}")
         return mean_reward(amounts, self.tree_.label[leaf], check_weights(sample_weight, len(leaf)))
 
     def __sklearn_tags__(self) -> Any:

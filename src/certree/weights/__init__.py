@@ -8,7 +8,7 @@ objective under weights w, R̃(t) under counts w̃, with p = w/Σw and q = w̃/�
     sampling, all trees     the same with ln(2N/δ), N the number of trees of at most H leaves
 
 The proofs are in docs/method.md, section 12, and docs/weighing.md. Counts never make a table longer: they are weights
-again, and the engine merges equal rows anyway; `duplicate_rows` is for solvers that know no weights.
+again, and the engine merges equal rows anyway; `duplicate_rows` is for solvers that do not accept weights.
 """
 
 from certree.weights.balancing import BalancingWeights, balance

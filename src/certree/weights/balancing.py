@@ -43,7 +43,7 @@ class BalancingWeights:
     propensities: Array
     """float64, one per row: the (clipped) probability of the row's own group."""
     effective_sample_size: float
-    """(Σw)² / Σw²: so many rows of equal weight would estimate a mean as well."""
+    """(Σw)² / Σw²: so many rows of equal weight would estimate a mean as precisely."""
     ratio: float
     """The largest weight divided by the smallest."""
     n_clipped: int
@@ -52,7 +52,7 @@ class BalancingWeights:
     """Of each group, by rows and by weight."""
     differences_before: Mapping[str, float]
     differences_after: Mapping[str, float]
-    """Of each column of X: the largest standardised mean difference between two groups, by rows and by weight."""
+    """For each column of X, the largest standardised mean difference between two groups, by rows and by weight."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self.weights, dtype=dtype, copy=True if copy else None)
@@ -96,7 +96,7 @@ class BalancingWeights:
         return np.array(rows), edges
 
     def plot(self, ax: Axes | None = None, *, bins: int = 30) -> Axes:
-        """The histogram of the weights, group on group. Needs matplotlib."""
+        """The histogram of the weights, with the groups stacked. Needs matplotlib."""
         if ax is None:
             import matplotlib.pyplot as plt
 
@@ -129,16 +129,17 @@ def balance(
     Parameters
     ----------
     group : array of n values
-        The group of each row. A numeric one of more than `bins` values is first cut into `bins` quantile bins.
+        The group of each row. A numeric group of more than `bins` values is first divided into `bins` quantile bins.
     X : table, default=None
-        What propensities are estimated from; standardised mean differences are those of its columns. Leave the group's
-        own column out.
+        The columns that propensities are estimated from, and whose standardised mean differences are reported. Leave
+        out the column of the group itself.
     method : {"marginal", "propensity"}, default="marginal"
-        1 / P(S = s), or 1 / P(S = s | X), cross-fitted: a multinomial logistic regression on the other folds.
+        "marginal" gives 1 / P(S = s). "propensity" gives 1 / P(S = s | X), where the probability comes from a
+        multinomial logistic regression that was fitted on the other folds.
     clip : float or None, default=None
-        Propensities below it are raised to it. A propensity of 0 without it is an error.
+        Propensities below this number are raised to it. Without it, a propensity of 0 is an error.
     stabilised : bool, default=False
-        P(S = s) / P(S = s | X): smaller weights, but the groups keep their shares instead of being balanced.
+        Use P(S = s) / P(S = s | X). The weights are smaller, but groups keep their shares instead of being balanced.
     bins, folds, random_state : int, int, int or RandomState instance
 
     Returns
@@ -272,7 +273,7 @@ def number_columns(table: Table, like: Table | None = None) -> tuple[Array, tupl
         try:
             values, first = values.astype(np.float64), first.astype(np.float64)
         except ValueError as error:
-            raise ValueError(f"column {name!r} holds words where it held numbers before") from error
+            raise ValueError(f"column {name!r} holds text, but held numbers before") from error
         is_missing, was_missing = np.isnan(values), np.isnan(first)
         if was_missing.any():
             columns.append(is_missing.astype(np.float64))
@@ -294,7 +295,7 @@ def _cross_fit(design: Array, codes: Array, names: tuple[Value, ...], folds: int
     fewest = int(np.bincount(codes).min())
     if fewest < 2:
         name = names[int(np.argmin(np.bincount(codes)))]
-        raise ValueError(f"group {name!r} has one row: without it no propensity can be estimated")
+        raise ValueError(f"group {name!r} has only one row, so its propensity cannot be estimated from other rows")
     own = np.empty(len(codes))
     splits = StratifiedKFold(max(2, min(folds, fewest)), shuffle=True, random_state=random_state)
     for seen, held in splits.split(design, codes):

@@ -57,7 +57,7 @@ def rounding_error(scaled: Any, counts: Any) -> RoundingError:
 def total_variation(weight: Any, counts: Any) -> float:
     """The total variation TV = ½ Σ abs(p − q) between weights and counts, each divided by its sum.
 
-    The objective of every tree changes by at most TV, so the best tree of the counts is within 2 TV of the best one.
+    The objective of every tree changes by at most TV, so the best tree for the counts is within 2 TV of the best tree.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _read_pair(weight: Any, counts: Any) -> tuple[Array, Array]:
     weights = read_weight(weight)
     counts = np.asarray(counts, dtype=np.float64)
     if counts.shape != weights.shape:
-        raise ValueError(f"there are {len(weights)} weights, but counts is of shape {counts.shape}")
+        raise ValueError(f"there are {len(weights)} weights, but counts has shape {counts.shape}")
     if not (counts >= 0).all() or not counts.any():
         raise ValueError("counts must not be negative, nor all zero")
     return weights, counts

@@ -20,7 +20,7 @@ MOST_COPIES = 2.0**53
 
 
 class WeightLossWarning(UserWarning):
-    """Rows of positive weight got a count of zero: they no longer take part.
+    """Rows of positive weight got a count of zero, so that they are ignored.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -
     Warns
     -----
     WeightLossWarning
-        If rows of positive weight are rounded to no copy at all.
+        If rows of positive weight are rounded to 0 copies.
 
     Examples
     --------
@@ -153,9 +153,9 @@ def count_draws(n_rows: int, ratio: float) -> int:
 
 
 def duplicate_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
-    """Table and labels with each row repeated as often as its count says, for solvers that know no weights.
+    """Table and labels with each row repeated as often as its count says, for solvers that do not accept weights.
 
-    `X` and `y` keep their kind: arrays, frames of pandas and polars, series.
+    `X` and `y` keep their type: array, pandas or polars data frame, or series.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def duplicate_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
     given = np.asarray(counts)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if given.shape != (n_rows,) or len(y) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, y {len(y)}, and counts is of shape {given.shape}")
+        raise ValueError(f"X has {n_rows} rows, y has {len(y)}, and counts has shape {given.shape}")
     if given.dtype.kind not in "iub" and not (given.dtype.kind == "f" and np.all(given == np.rint(given))):
         raise ValueError("counts must be whole numbers")
     if (given < 0).any():
