@@ -426,6 +426,12 @@ class TestAlternatives:
         assert f"{least:,} trees have an objective of at most" in printed
         assert "rows get the same label from all of them" in printed
         assert known["trees"][0]["objective"] == pytest.approx(known["certificate"]["optimum"])
+        assert run("alternatives", table, *FIT, "--tolerance", "1%", "--depth", "2", "--out", out, "--force") == 0
+        stated = json.loads(out.read_text(encoding="utf-8"))["certificate"]
+        assert stated["threshold"] == pytest.approx(1.01 * stated["optimum"], rel=1e-6)
+        assert run("alternatives", table, *FIT, "--tolerance", "200%") == 2
+        with pytest.raises(SystemExit):
+            run("alternatives", table, *FIT, "--tolerance", "much")
 
     def test_policies(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Without a budget and with one, as `good_policies` has them."""

@@ -10,7 +10,7 @@ from typing import Any
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import drop_missing, open_rewards, read_data, read_problem, read_settings
-from certree.cli.options import add_budget, add_edits, add_example, add_problem, add_table
+from certree.cli.options import add_budget, add_edits, add_example, add_problem, add_table, read_tolerance
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
 from certree.policy import BudgetPolicy, BudgetSet, good_policies
 from certree.tree_set import TreeSet, good_trees
@@ -31,8 +31,9 @@ def add_parser(commands: Any) -> None:
         "--regularization", type=float, metavar="λ", help="penalty per leaf (default 0.01, of a policy 0)"
     )
     parser.add_argument(
-        "--tolerance", type=float, metavar="T", help="how much worse a good one may be (default 0.01; of a policy, in "
-        "units of the rewards: needed)",
+        "--tolerance", type=read_tolerance, metavar="T",
+        help="how much worse a good one may be: an amount, or a share of the best objective such as 3%% (default 0.01; "
+        "of a policy an amount of rewards, needed)",
     )  # fmt: skip
     add_budget(parser)
     parser.add_argument("--show", type=int, default=3, metavar="N", help="print so many trees, best first (default 3)")

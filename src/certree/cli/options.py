@@ -174,6 +174,14 @@ def read_depth(text: str, words: Sequence[str]) -> int | str | None:
     return None if depth == "none" else depth
 
 
+def read_tolerance(text: str) -> float | str:
+    """An amount, or a share in percent as it is."""
+    try:
+        return text if text.endswith("%") else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor a share such as 3%") from None
+
+
 def read_thresholds(text: str, words: Sequence[str]) -> int | str:
     return read_count(text, words)
 

@@ -11,6 +11,8 @@ from certree.tree import format_number
 
 WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 70, 16, 14, 44
+LETTER = 6.5
+"""The width of a letter, about."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,9 @@ def draw_chart(title: str, x_name: str, y_name: str, series: Sequence[Series]) -
 
 
 def _name_point(name: str, x: float, y: float) -> str:
-    """A name below a point, on the side that has more room, and within the picture."""
-    is_right = x > (LEFT + WIDTH - RIGHT) / 2
-    at, anchor = (x - 8, "end") if is_right else (x + 8, "start")
+    """A name below a point and to its right, where that is within the picture."""
+    fits = x + 8 + LETTER * len(name) <= WIDTH - RIGHT
+    at, anchor = (x + 8, "start") if fits else (x - 8, "end")
     height = y + 16 if y + 16 < HEIGHT - BOTTOM else y - 7
     return f'<text class="name" x="{at:.1f}" y="{height:.1f}" text-anchor="{anchor}">{escape(name)}</text>'
 
