@@ -161,6 +161,17 @@ def test_where_there_are_too_many_the_best_part_is_complete(monkeypatch: pytest.
             assert [policy.objective for policy in part] == pytest.approx(above[: len(part)])
 
 
+def test_a_limit_leaves_what_was_found() -> None:
+    case = make_case(4)
+    settings = {"spends": case["spends"], "budget": 0.45, "tolerance": 0.6}
+    found = good_policies(case["X"], case["rewards"], case["weights"], **settings, time_limit=0.0)
+    assert not found.is_complete
+    assert found.status == "time_limit"
+    assert "BudgetSet" in repr(found)
+    whole = good_policies(case["X"], case["rewards"], case["weights"], **settings)
+    assert {policy.objective for policy in found} <= {policy.objective for policy in whole}
+
+
 def test_second_measures_and_a_handful() -> None:
     case = make_case(1)
     found = good_policies(case["X"], case["rewards"], case["weights"], spends=case["spends"], budget=0.8, tolerance=0.5)

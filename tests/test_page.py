@@ -219,6 +219,24 @@ def test_few_rows_of_a_group_are_hidden(tmp_path: Path) -> None:
     assert "<td>5</td>" not in table
 
 
+def test_a_classifier_by_group(tmp_path: Path) -> None:
+    case = make_classifier()
+    weight, y = case.facts["sample_weight"], case.facts["y"]
+    group = np.array(["<b>few</b>"] * 5 + ["one"] * 150 + ["two"] * 145)
+    page = write(tmp_path, case, group=group, time_limit=0)
+    table = section(page, "worth").split("Rates and errors by group")[-1]
+    assert "&lt;b&gt;few&lt;/b&gt;" in table
+    predicted, own = case.model.predict(case.X), group == "two"
+    wrong = np.average(predicted[own] != y[own], weights=weight[own])
+    rate = np.average(predicted[own] == "no", weights=weight[own])
+    assert "<td>145</td>" in table
+    assert f"{100 * wrong:.1f}%" in table
+    assert f"<bdi>no</bdi> {100 * rate:.1f}%" in table
+    hidden = write(tmp_path, case, group=group, time_limit=0, hide_below=10).split("Rates and errors by group")[-1]
+    assert "<td>145</td>" not in hidden
+    assert "not shown" in hidden
+
+
 def test_progress_says_what_is_computed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = make_classifier()
     write(tmp_path, case, time_limit=0, verbose=1)
@@ -388,8 +406,10 @@ def test_names_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
         write(tmp_path, case, names={NAMES[0]: "same", NAMES[1]: "same"}, units={})
     with pytest.raises(ValueError, match="labels: 'no' is the name of more than one"):
         write(tmp_path, case, labels={"perhaps": "no"})
-    with pytest.raises(ValueError, match="group goes with a log"):
-        write(tmp_path, case, group=["a"] * 300)
+    with pytest.raises(ValueError, match="group must have one entry for each of the 300 rows"):
+        write(tmp_path, case, group=["a"] * 3)
+    with pytest.raises(ValueError, match="goes with a log of decisions"):
+        write(tmp_path, make_policies()[0], group=["a"] * 400)
     with pytest.raises(TypeError, match=r"what certree\.evaluate returns"):
         write(tmp_path, case, evaluation="good")
 

@@ -210,6 +210,10 @@ def test_branches_fold_and_leaves_open_by_keyboard(browser: Any, pages: dict[str
     leaves[0].send_keys(Keys.ENTER)
     assert panel.is_displayed()
     assert "Share of the weight" in panel.text
+    # To point at another leaf is enough to see its table.
+    before = panel.text
+    webdriver.ActionChains(browser).move_to_element(leaves[1]).perform()
+    assert panel.text != before
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -68,6 +68,8 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     model, table, X = open_model(options)
     facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_target(options, table)
+    if options.group is not None:
+        facts["group"] = find_column(table, options.group, options.data)
     with warnings_on_standard_error():
         path = report(
             model,
@@ -98,7 +100,6 @@ def read_policy(table: Table, X: Table, model: PolicyTree, options: argparse.Nam
         "sample_weight": read_weights(table, options),
         "spends": name_amounts("--spends", options.spends, actions),
         "control": None if options.control is None else find_action("--control", options.control, actions),
-        "group": None if options.group is None else find_column(table, options.group, options.data),
     }
     if options.rewards is not None:
         facts["y"] = read_policy_facts(table, model.tree_, options)["rewards"]

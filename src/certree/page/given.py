@@ -133,9 +133,10 @@ def read_given(
     if not isinstance(evaluation, (wanted, type(None))):
         how = "policy.evaluate" if is_policy else "certree.evaluate"
         raise TypeError(f"evaluation must be what {how} returns, not {type(evaluation).__name__}")
-    if group is not None and (log is None or evaluation is not None):
+    if group is not None and is_policy and (log is None or evaluation is not None):
         raise ValueError(
-            "group goes with a log of decisions that is evaluated here: pass a policy.Log, and no evaluation"
+            "the group of a policy goes with a log of decisions that is evaluated here: pass a policy.Log, and no "
+            "evaluation"
         )
     X = X.X if isinstance(X, Log) else X
     values = None if isinstance(y, Log) else y
@@ -147,6 +148,10 @@ def read_given(
         )
     table = model.tree_.read(X)
     weights = check_weights(sample_weight, table.n_rows)
+    if group is not None and not is_policy and np.shape(group) != (table.n_rows,):
+        raise ValueError(
+            f"group must have one entry for each of the {table.n_rows} rows, not the shape {np.shape(group)}"
+        )
     return Given(
         model=model,
         whole=whole,

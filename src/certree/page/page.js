@@ -119,7 +119,7 @@
     return node.left === undefined ? 1 : countLeaves(tree, node.left) + countLeaves(tree, node.right);
   }
 
-  // `choose` is told of a leaf that is chosen; without it the tree is a picture.
+  // `choose` is told of a leaf that is chosen, or merely pointed at; without it the tree is a picture.
   function draw(tree, choose) {
     function branch(place) {
       const node = tree[place];
@@ -130,7 +130,8 @@
         card.append(make("strong", {}, make("bdi", {}, label.name)), ...node.lines.map((line) => make("span", {}, line)));
         if (choose) {
           card.type = "button";
-          card.addEventListener("click", () => choose(place));
+          card.addEventListener("click", () => choose(place, true));
+          card.addEventListener("mouseenter", () => choose(place, false));
         }
         box.append(card);
         return box;
@@ -158,14 +159,14 @@
   const trunk = document.getElementById("tree");
   const panel = document.getElementById("leaf");
   trunk.append(
-    draw(data.tree, (place) => {
+    draw(data.tree, (place, isChosen) => {
       const node = data.tree[place];
       const rows = node.details.map(([name, value]) =>
         make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
       const label = data.labels[node.label].name;
       panel.replaceChildren(make("h3", {}, make("bdi", {}, label)), make("table", {}, make("tbody", {}, ...rows)));
       panel.hidden = false;
-      panel.scrollIntoView({ block: "nearest" });
+      if (isChosen) panel.scrollIntoView({ block: "nearest" });
     }),
   );
 

@@ -363,7 +363,30 @@ def _show_loss(view: View) -> str:
             ["Gain over one answer for everyone", estimate_text(found.gain)],
         ]
     level = "" if found is None else f" ({100 * found.level:g}% interval)"
-    return show_table(("", f"Share of wrong answers, by weight{level}"), rows, "How often it is wrong")
+    table = show_table(("", f"Share of wrong answers, by weight{level}"), rows, "How often it is wrong")
+    return table + ("" if view.given.group is None else _show_groups(view))
+
+
+def _show_groups(view: View) -> str:
+    """What a classifier answers each group, and how often it is wrong there, on the rows that it was fitted on."""
+    given, own = view.given, view.given.model.tree_
+    leaf = own.apply(given.table)
+    answer, truth = own.label[leaf], np.asarray(given.y).tolist()
+    is_wrong = np.array([own.labels[place] != label for place, label in zip(answer.tolist(), truth, strict=True)])
+    names, codes = np.unique([str(name) for name in np.asarray(given.group).tolist()], return_inverse=True)
+    counts = np.bincount(codes, given.weights > 0, minlength=len(names)).astype(int).tolist()
+    totals = np.bincount(codes, given.weights, minlength=len(names))
+    hidden, rows = view.hidden(counts), []
+    for code, name in enumerate(names.tolist()):
+        if code in hidden or totals[code] == 0:
+            rows.append([bdi(name), "not shown", "", ""])
+            continue
+        weights = np.where(codes == code, given.weights, 0.0) / totals[code]
+        rates = np.bincount(answer, weights, minlength=len(own.labels)).tolist()
+        said = ", ".join(f"{view.label(place)} {share_text(rate)}" for place, rate in enumerate(rates))
+        rows.append([bdi(name), f"{counts[code]:,}", said, share_text(float(weights @ is_wrong))])
+    head = ("Group", escape(view.noun), "Answered, by weight", "Wrong, by weight, in sample")
+    return show_table(head, rows, "Rates and errors by group")
 
 
 def _show_policy_worth(view: View) -> str:

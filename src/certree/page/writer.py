@@ -93,7 +93,8 @@ def report(
     spends, control :
         Of a policy with a budget, as in `PolicyTree.fit`.
     group : array of n values, default=None
-        A sensitive group of each row, for rates and worth by group.
+        A sensitive group of each row, for rates and worth by group: of a policy on held-out rows, of a classifier in
+        sample.
     title, notes, licence : str, default=None
         The heading; a Markdown text of the author's about intended use and limits; the licence of the data.
     names, labels, units : mappings, default=None

@@ -268,6 +268,8 @@ class BudgetSet:
             )
 
     def __repr__(self) -> str:
+        if not self._policies:
+            return f"<BudgetSet: no policy that spends at most {self.budget:g} is known ({self._found.status})>"
         whole = "complete" if self.is_complete else f"complete above {self.complete_above:.6g} ({self.status})"
         return (
             f"<BudgetSet: {len(self)} policies that spend at most {self.budget:g}, best {self.best.objective:.6g}, "
