@@ -64,6 +64,8 @@ class Gatherer:
     def __init__(self, given: Given, time_limit: float, *, verbose: int = 0) -> None:
         self.given, self.parts, self.verbose = given, Parts(), verbose
         self.time_limit, self.deadline = time_limit, time.perf_counter() + time_limit
+        self.pace = 1.0
+        """How many times longer the held-out worth took than was to be expected: models, or a busy machine."""
 
     def run(self) -> Parts:
         """All parts."""
@@ -160,7 +162,8 @@ class Gatherer:
     def _models(self, count: int) -> float:
         """Seconds that so many models of every action take, about."""
         log = self.given.log
-        return 0.0 if log is None else count * log.n_actions * (MODEL_SECONDS + ROW_SECONDS * log.n_rows)
+        each = 0.0 if log is None else log.n_actions * (MODEL_SECONDS + ROW_SECONDS * log.n_rows)
+        return self.pace * count * each
 
     # The parts ------------------------------------------------------------------------------------------------------
 
@@ -215,13 +218,13 @@ class Gatherer:
                 )  # fmt: skip
         else:
             fits = given.folds * (given.folds + 1) // 2
-            if self._afford(
-                "evaluation", "To learn it without each fold and each two", fits * seconds + self._models(fits)
-            ):
+            expected, began = fits * seconds + self._models(fits), time.perf_counter()
+            if self._afford("evaluation", "To learn it without each fold and each two", expected):
                 self.parts.evaluation = evaluate_policy(
                     given.make_anew(), given.log, folds=given.folds, spends=self._spends(), control=given.control,
                     group=given.group, random_state=given.random_state,
                 )  # fmt: skip
+                self.pace = max(1.0, (time.perf_counter() - began) / max(expected, MODEL_SECONDS))
 
     def _trace(self) -> None:
         """The front, with the held-out loss of each of its trees where there is time for the folds."""
