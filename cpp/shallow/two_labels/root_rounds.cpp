@@ -228,24 +228,26 @@ void RootRounds::look_at_own(const Root& root, const std::vector<std::int32_t>& 
     std::int32_t high = 0;
     std::int32_t low = 0;
     std::size_t at = 0;
-    for (auto k = order.begin(); k != end; ++k) {
-        for (; at <= static_cast<std::size_t>(tests[*k]); ++at) {
+    for (std::size_t n = 0; n < tests.size(); ++n) {
+        const std::size_t k = order[n];
+        for (; at <= static_cast<std::size_t>(tests[k]); ++at) {
             high = std::max(high, root.sums[at]);
             low = std::min(low, root.sums[at]);
         }
-        batch.high[0][*k] = static_cast<Lane>(high);
-        batch.low[0][*k] = static_cast<Lane>(low);
+        batch.high[0][k] = static_cast<Lane>(high);
+        batch.low[0][k] = static_cast<Lane>(low);
     }
     at = root.sums.size();
     high = low = root.sums.back();
-    for (auto k = end; k-- != order.begin();) {
-        const auto test = static_cast<std::size_t>(tests[*k]);
+    for (std::size_t n = tests.size(); n-- > 0;) {
+        const std::size_t k = order[n];
+        const auto test = static_cast<std::size_t>(tests[k]);
         for (; at > test; --at) {
             high = std::max(high, root.sums[at - 1]);
             low = std::min(low, root.sums[at - 1]);
         }
-        batch.high[1][*k] = static_cast<Lane>(std::max(0, high - root.sums[test]));
-        batch.low[1][*k] = static_cast<Lane>(std::min(0, low - root.sums[test]));
+        batch.high[1][k] = static_cast<Lane>(std::max(0, high - root.sums[test]));
+        batch.low[1][k] = static_cast<Lane>(std::min(0, low - root.sums[test]));
     }
 }
 
