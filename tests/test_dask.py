@@ -28,6 +28,7 @@ import dask.array as da
 import dask.dataframe as dd
 import joblib
 from in_parts import PlainClient, cut, draw_ends, from_frames, make_table
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import certree
@@ -418,6 +419,7 @@ def test_a_real_cluster_gives_the_same_answer(client: Any) -> None:
     assert not hasattr(again, "client_")
     assert again.client is None
     assert_same(again, model)
+    assert clone(DaskSparseTreeClassifier(2, client=client)).client is client
     # Arrays to arrays.
     numbers = X[["many", "few", "gaps"]].to_numpy(dtype=float)
     array = da.from_array(numbers, chunks=(700, 2))

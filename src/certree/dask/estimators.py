@@ -14,7 +14,7 @@ import dask.array
 import numpy as np
 from distributed import Client, default_client
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -123,6 +123,12 @@ class DaskTreeEstimator(BaseEstimator):
             if hasattr(self, name):
                 setattr(local, name, getattr(self, name))
         return local
+
+    def __sklearn_clone__(self) -> Any:
+        # A client cannot be copied; a clone works with the same one.
+        settings = self.get_params(deep=False)
+        client = settings.pop("client")
+        return type(self)(**{name: clone(value, safe=False) for name, value in settings.items()}, client=client)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())

@@ -234,12 +234,11 @@ def find_tree(crew: Crew, whole: Described, settings: Settings) -> Answer:
 
     shallow = objective_of(value, branch)
     found = Answer(list_nodes(branch, whole.tests), shallow, shallow, "optimal", statistics, {})
-    wanted = settings.max_depth if settings.max_leaves is None else settings.max_leaves - 1
     is_deeper = settings.max_depth is None or settings.max_depth > DEEPEST
     is_deeper = is_deeper and (settings.max_leaves is None or settings.max_leaves > DEEPEST + 1)
     # A tree deeper than three has five leaves at least, each of which costs λ.
     bound = (DEEPEST + 2) * settings.regularization
-    if not is_deeper or shallow <= bound or wanted == depth:
+    if not is_deeper or shallow <= bound:
         return found
     gathered = _search_gathered(crew, whole, settings, groups, statistics)
     if gathered is not None:
