@@ -64,7 +64,7 @@ def fit_xgboost(X: Any, y: Any, weight: Any, client: Client) -> str:
 def measure(arguments: argparse.Namespace, n_workers: int) -> None:
     with (
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, memory_limit=arguments.memory, dashboard_address=None
+            n_workers=n_workers, threads_per_worker=1, memory_limit=arguments.memory, dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -55,7 +55,7 @@ def cluster() -> Iterator[Any]:
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.worker.memory.terminate": False}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit="1GB"
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit="1GB"
         ) as own,
     ):
         yield own
@@ -224,7 +224,7 @@ def test_a_policy_in_parts_is_the_policy_in_memory(n_actions: int, arms: int) ->
     "settings",
     [
         {"max_depth": 4},
-        {"max_depth": None, "regularization": 0.02},
+        {"max_depth": None, "regularization": 0.035},
         {"max_depth": 4, "max_leaves": 6, "min_samples_leaf": 12},
         {"max_depth": 4, "min_weight_leaf": 30.2},
     ],
@@ -385,6 +385,8 @@ def test_tables_in_memory_are_for_the_other_classes() -> None:
         DaskSparseTreeClassifier().fit(X[0], y[0])
     with pytest.raises(TypeError, match="y must be a dask collection"):
         DaskSparseTreeClassifier().fit(from_frames(X), y[0])
+    with pytest.raises(ValueError, match="nothing else limits the tree"):
+        DaskSparseTreeClassifier(None, 0.0).fit(from_frames(X), from_frames(y))
     model = DaskSparseTreeClassifier(1).fit(from_frames(X), from_frames(y))
     with pytest.raises(TypeError, match="to_local"):
         model.predict(X[0])

@@ -72,7 +72,9 @@ def fit_in_parts(options: argparse.Namespace) -> SparseTreeClassifier:
             return fit(client)
     n_workers = effective_n_jobs(options.jobs)
     with (
-        LocalCluster(n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
         Client(cluster) as client,
     ):
         return fit(client)

@@ -209,7 +209,7 @@ class DaskSparseTreeClassifier(ClassifierMixin, DaskTreeEstimator):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from certree.dask import DaskSparseTreeClassifier
-    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0")
     >>> X, y = da.arange(100, chunks=40)[:, None], da.arange(100, chunks=40) >= 30
     >>> model = DaskSparseTreeClassifier(max_depth=1, regularization=0.1).fit(X, y)
     >>> model.status_, model.loss_, model.predict(X).compute().sum()
@@ -387,7 +387,7 @@ class DaskPolicyTree(DaskTreeEstimator):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from certree.dask import DaskPolicyTree
-    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
+    >>> client = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0")
     >>> X = da.arange(100, chunks=40)[:, None]
     >>> rewards = da.concatenate([0 * X, X - 30], axis=1)  # of doing nothing, and of a letter
     >>> model = DaskPolicyTree(max_depth=1).fit(X, rewards)

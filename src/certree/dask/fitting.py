@@ -83,6 +83,10 @@ class Settings:
     time_limit: float | None = None
     memory_limit: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.max_depth is None and self.max_leaves is None and self.regularization == 0:
+            raise ValueError("max_depth=None needs regularization > 0 or max_leaves: nothing else limits the tree")
+
     @property
     def block_bytes(self) -> int:
         # A worker holds its own sums of a few blocks, those that it adds, and the tests that it makes of them.
