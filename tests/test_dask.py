@@ -249,6 +249,24 @@ def test_deeper_trees_of_gathered_rows_are_exact(settings: dict[str, Any], n_lab
 
 
 @pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("n_actions", [2, 3])
+def test_deeper_policies_of_gathered_rows_are_exact(n_actions: int) -> None:
+    rng = np.random.default_rng(60 + n_actions)
+    X, _, weights = make_table(rng, 200, 2, "real")
+    X = X[["few", "flag", "word"]]
+    rewards = pd.DataFrame(rng.normal(size=(200, n_actions)) + X[["few"]].to_numpy() * np.arange(n_actions) / 3)
+    treatment = pd.Series(rng.integers(0, n_actions, 200))
+    settings: dict[str, Any] = {"max_depth": 4, "regularization": 0.002, "thresholds": 4, "min_samples_arm": 3}
+    local = PolicyTree(**settings).fit(X, rewards, weights, treatment=treatment)
+    ends = [30, 30, 120]
+    model = DaskPolicyTree(**settings).fit(*(cut(own, ends) for own in (X, rewards, pd.Series(weights), treatment)))
+    assert "gathered_rows" in model.statistics_
+    assert model.status_ == "optimal"
+    assert model.objective_ == pytest.approx(local.objective_, rel=1e-12)
+    assert model.n_leaves_ > 4
+
+
+@pytest.mark.usefixtures("plain")
 def test_rows_that_do_not_fit_are_grown_by_lookahead() -> None:
     rng = np.random.default_rng(3)
     X, y, weights = make_table(rng, 300, 2, "real")
