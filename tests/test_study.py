@@ -326,7 +326,7 @@ class TestFolder:
         assert len(read_rows(place / "sensitivity.csv")) == 2
         honest = [row for row in read_rows(place / "policy.csv") if row["sample"] == "honest" and row["cost"] == "0.0"]
         assert float(honest[0]["value"]) == found.policies[0].evaluation.value.value
-        for name, words in (("tree.html", "Whom to train: the tree"), ("policy.html", "costs 1,000 dollars a man")):
+        for name, words in (("tree.html", "Whom to train: the tree"), ("policy.html", "costs 1,000 dollars per man")):
             page = (place / name).read_text(encoding="utf-8")
             assert words in page
             assert "all figures of the tree hold" in page
