@@ -24,6 +24,9 @@ class Done:
     def result(self) -> Any:
         return self.value
 
+    def add_done_callback(self, call: Any) -> None:
+        call(self)
+
 
 class PlainClient:
     """As much of a distributed client as a fit asks for."""

@@ -1,5 +1,5 @@
 // The door to Python: arrays in, arrays out. The interpreter lock is released while the engine works; the calling
-// thread waits, forwards Ctrl-C and reports progress. No C++ object survives a call.
+// thread waits, forwards Ctrl-C and reports progress. No C++ object survives a call but a Station, whose table stays.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -16,6 +16,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/good.hpp"
+#include "bindings/station.hpp"
 #include "bindings/sums.hpp"
 #include "bindings/watched.hpp"
 #include "search/search.hpp"
@@ -84,13 +85,33 @@ bool is_brief(const Input& input, const Constraints& constraints) {
            forecast::closed_steps(input.n_rows, n_axes, static_cast<double>(n_codes), 3) <= forecast::few_steps;
 }
 
+// Root tests that the caller has looked at by somebody: asked without the lock, from any thread. What the caller
+// raises ends the search and is raised there.
+Elsewhere ask_caller(const nb::object& elsewhere, const std::optional<Instance>& instance) {
+    return [&](const Question& question, const Control& control) -> std::optional<Answer> {
+        std::vector<std::int64_t> numbers = write_question(question);
+        {
+            const nb::gil_scoped_acquire acquire;
+            const nb::object is_stopped = nb::cpp_function([&control] { return control.should_stop(); });
+            const nb::object answer = elsewhere(numbers, is_stopped);
+            if (answer.is_none()) {
+                // A look that was not stopped and has no answer would pass for one that found nothing.
+                return control.should_stop() ? std::nullopt : throw std::runtime_error("a question without an answer");
+            }
+            numbers = nb::cast<std::vector<std::int64_t>>(answer);
+        }
+        return read_answer(numbers, *instance);
+    };
+}
+
 nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std::uint8_t> categorical,
                std::optional<Vector<std::int32_t>> labels, Vector<double> weights, std::optional<Matrix<double>> costs,
                std::int32_t n_labels, double normaliser, double regularization, int max_depth, int max_leaves,
                std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<double>> leaf_weights,
                std::optional<Vector<std::int32_t>> arms, std::int32_t n_arms, std::int64_t min_samples_arm,
                std::optional<Vector<double>> reference_costs, double time_limit, std::int64_t memory_limit,
-               int n_threads, std::uint32_t switches, nb::object progress, std::optional<Vector<std::int64_t>> counts) {
+               int n_threads, std::uint32_t switches, nb::object progress, std::optional<Vector<std::int64_t>> counts,
+               nb::object elsewhere, int n_elsewhere) {
     using Clock = Control::Clock;
     const Clock::time_point start = Clock::now();
     const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -100,11 +121,14 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
         input.counts = view(*counts);
     }
     const Constraints constraints{max_depth, max_leaves, min_samples_leaf, min_weight_leaf, arms ? min_samples_arm : 0};
-    const Limits limits{memory_limit, std::max(1, n_threads)};
     const Control control(time_limit, switches);
 
     std::exception_ptr failure;
     std::optional<Instance> instance;
+    const Elsewhere ask = ask_caller(elsewhere, instance);
+    Limits limits{memory_limit, std::max(1, n_threads)};
+    limits.elsewhere = elsewhere.is_none() ? nullptr : &ask;
+    limits.n_elsewhere = std::max(1, n_elsewhere);
     Settings settings;
     std::optional<Search> search;
     std::atomic<bool> is_searching{false};
@@ -150,6 +174,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     statistics["subproblems"] = seen.subproblems.load();
     statistics["expansions"] = seen.expansions.load();
     statistics["probes"] = seen.probes.load();
+    statistics["looks_elsewhere"] = seen.elsewhere.load();
     statistics["pruned_by_similarity"] = seen.similar.load();
     statistics["pair_forms"] = seen.pairs.load();
     statistics["triple_forms"] = seen.triples.load();
@@ -182,8 +207,10 @@ NB_MODULE(_engine, m) {
           nb::arg("regularization"), nb::arg("max_depth"), nb::arg("max_leaves"), nb::arg("min_samples_leaf"),
           nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(), nb::arg("arms").none(), nb::arg("n_arms"),
           nb::arg("min_samples_arm"), nb::arg("reference_costs").none(), nb::arg("time_limit"), nb::arg("memory_limit"),
-          nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none(), nb::arg("counts") = nb::none());
+          nb::arg("n_threads"), nb::arg("switches"), nb::arg("progress").none(), nb::arg("counts") = nb::none(),
+          nb::arg("elsewhere") = nb::none(), nb::arg("n_elsewhere") = 1);
     define_good_trees(m);
+    define_station(m);
     define_sums(m);
     nb::dict switches;
     for (const NamedSwitch& one : all_switches) {

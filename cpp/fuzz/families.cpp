@@ -376,6 +376,16 @@ Problem draw_two_threads(Random& random) {
     return problem;
 }
 
+// Root tests are looked at by another search, which knows only what it is asked.
+Problem draw_elsewhere(Random& random) {
+    Problem problem = draw_plain(random);
+    limit_some(random, problem);
+    problem.options.switches |= no_cost_model | (chance(random, 0.5) ? no_triples | no_coarse : 0U);
+    problem.options.n_elsewhere = chance(random, 0.8) ? 1 : 2;
+    problem.options.n_asked = chance(random, 0.2) ? pick(random, 0, 60) : -1;
+    return problem;
+}
+
 // One long ordered axis, on which any number of leaves can be enumerated; the search may not get to the end of it.
 Problem draw_many_leaves(Random& random) {
     Shape shape = draw_shape(random);
@@ -548,6 +558,7 @@ constexpr Family all_families[] = {
     {"stopped", 80, draw_stopped},
     {"short of memory", 60, draw_short_of_memory},
     {"two threads", 30, draw_two_threads},
+    {"elsewhere", 60, draw_elsewhere},
     {"many leaves", 4, draw_many_leaves},
     {"long axes", 6, draw_long_axes},
     {"depth three", 8, draw_depth_three},

@@ -108,6 +108,7 @@ std::vector<Step> steps_of(const Problem& problem) {
         }
     };
     when(options.n_threads > 1, [](Problem& p) { p.options.n_threads = 1; });
+    when(options.n_elsewhere > 0, [](Problem& p) { --p.options.n_elsewhere; });
     when(options.memory_bytes > 0, [](Problem& p) { p.options.memory_bytes = 0; });
     when(options.n_asked >= 0, [](Problem& p) { p.options.n_asked = -1; });
     when(options.n_asked > 0, [](Problem& p) { p.options.n_asked /= 2; });
@@ -169,7 +170,7 @@ std::vector<Step> steps_of(const Problem& problem) {
 
 // What threads do differs from time to time.
 bool fails(const Problem& problem) {
-    const int n_times = problem.options.n_threads > 1 ? 20 : 1;
+    const int n_times = problem.options.n_threads > 1 || problem.options.n_elsewhere > 1 ? 20 : 1;
     for (int n = 0; n < n_times; ++n) {
         if (!fault_of(problem).empty()) {
             return true;
@@ -244,6 +245,7 @@ std::string as_test(const Problem& problem) {
     set("constraints.min_samples_arm", options.constraints.min_samples_arm, usual.constraints.min_samples_arm);
     set("switches", options.switches, usual.switches);
     set("n_threads", options.n_threads, usual.n_threads);
+    set("n_elsewhere", options.n_elsewhere, usual.n_elsewhere);
     set("n_asked", options.n_asked, usual.n_asked);
     set("memory_bytes", options.memory_bytes, usual.memory_bytes);
     set("has_reference", options.has_reference ? "true" : "false", std::string("false"));

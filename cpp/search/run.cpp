@@ -132,6 +132,7 @@ Amount Search::relax_limits(const RowSet& root) {
         Search search(instance_, priced, limits, half);
         const Result answer = search.run();
         statistics_.subproblems += search.statistics_.subproblems;
+        statistics_.elsewhere += search.statistics_.elsewhere;
         lower = std::max(lower, bounds::priced(answer.lower, priced.penalty - settings_.penalty, most_leaves));
         if (keeps_limits(instance_, settings_, answer.tree, root)) {
             offer(answer.tree);

@@ -390,7 +390,7 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
     statistics_.expansions.fetch_add(1, std::memory_order_relaxed);
     const Frontier::Goal goal = goal_of(problem, local, shallower, outcome);
     Frontier frontier(instance_, control_, witness_, problem.set, local, goal, outcome);
-    share_work(n_threads_at(problem), [&](int) {
+    share_work(is_elsewhere(problem) ? limits_.n_elsewhere : n_threads_at(problem), [&](int) {
         try {
             while (std::optional<Frontier::Look> look = frontier.next()) {
                 look_at(problem, local, *look, frontier);
@@ -453,46 +453,110 @@ Amount Search::shallow_lower(const RowSet& side, int depth, Amount budget) {
     return witness_ == nullptr ? lower : witness_->hear(Claim::depth_cap, side.key, depth, lower);
 }
 
-// Solves both sides of a test, the larger first, as far as they may be part of a tree below the cap. Post: the bounds
-// of the sides are no worse than before; what they make together is on offer.
+// Whether others look at the root tests: not where a closed form takes milliseconds for a look.
+bool Search::is_elsewhere(const Subproblem& problem) const {
+    return problem.root != nullptr && limits_.elsewhere != nullptr &&
+           (problem.depth >= (is_two_labels_ ? 4 : 3) || control_.is_off(no_cost_model));
+}
+
+// Looks at both sides of a test, or has somebody else do it. Post: the bounds of the sides are no worse than before;
+// what they make together is on offer.
 void Search::look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier) {
-    const int depth = problem.depth;
-    const Amount cap = look.cap;
-    const Amount spare = look.spare;
     statistics_.probes.fetch_add(1, std::memory_order_relaxed);
-    const bool is_left_first = look.split.left.rows.size() >= look.split.right.rows.size();
-    const RowSet& first = is_left_first ? look.split.left : look.split.right;
-    const RowSet& second = is_left_first ? look.split.right : look.split.left;
-    Amount& first_lower = is_left_first ? look.sides.left : look.sides.right;
-    Amount& second_lower = is_left_first ? look.sides.right : look.sides.left;
+    const LocalAxis& axis = local.axes[static_cast<std::size_t>(look.interval.axis)];
+    const RootTest test{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + look.test)]};
+    if (is_elsewhere(problem)) {
+        look_elsewhere(problem, test, axis.is_reversed, look, frontier);
+        return;
+    }
+    const Split& split = look.split;
+    const auto both = solve_sides({problem.set.key, problem.depth, look.cap, look.spare}, split, look.sides);
+    if (!both) {
+        return;
+    }
+    if (axis.is_reversed) {
+        combine(problem, test, {split.right, both->right}, {split.left, both->left}, frontier);
+    } else {
+        combine(problem, test, {split.left, both->left}, {split.right, both->right}, frontier);
+    }
+}
+
+// Pre: the problem is at the root, where only the last entry is asked for. Post: as of `look_at`, unless it is time to
+// stop.
+void Search::look_elsewhere(const Subproblem& problem, const RootTest& test, bool is_reversed, Frontier::Look& look,
+                            Frontier& frontier) {
+    statistics_.elsewhere.fetch_add(1, std::memory_order_relaxed);
+    const auto turned = [&](const bounds::Sides& sides) {
+        return is_reversed ? bounds::Sides{sides.right, sides.left} : sides;
+    };
+    const Question question{settings_, test, problem.depth, look.cap, look.spare, turned(look.sides)};
+    const std::optional<Answer> answer = (*limits_.elsewhere)(question, control_);
+    if (!answer) {
+        return;
+    }
+    const bounds::Sides learned = turned(answer->sides);
+    look.sides = {std::max(look.sides.left, learned.left), std::max(look.sides.right, learned.right)};
+    if (answer->tree && frontier.offer(width_at(problem.depth) - 1, answer->value, [&] { return answer->tree; })) {
+        offer(answer->tree);
+    }
+}
+
+Answer Search::answer(const Question& question) {
+    const RowSet root = all_rows(instance_);
+    const Split split = split_rows(instance_, root, question.test.axis, question.test.code);
+    Answer answer{question.sides, unreachable, nullptr};
+    const auto both = solve_sides({root.key, question.depth, question.cap, question.spare}, split, answer.sides);
+    if (!both || control_.should_stop()) {
+        return answer;
+    }
+    const std::size_t width = width_at(question.depth);
+    const std::vector<Amount>& l = both->left.value;
+    const std::vector<Amount>& r = both->right.value;
+    answer.value = question.cap;
+    for (std::size_t i = 0; i < l.size(); ++i) {
+        for (std::size_t j = 0; j < r.size() && (width == 1 || i + j + 2 <= width); ++j) {
+            if (l[i] < unreachable && r[j] < unreachable && l[i] + r[j] < answer.value) {
+                answer.value = l[i] + r[j];
+                answer.tree = make_split(question.test.axis, question.test.code, tree_of(split.left, both->left, i),
+                                         tree_of(split.right, both->right, j));
+            }
+        }
+    }
+    answer.value = answer.tree ? answer.value : unreachable;
+    return answer;
+}
+
+// Solves both sides of a test, the larger first, as far as they may be part of a tree below the cap. Post: the bounds
+// of the sides are no worse than before. None: they are no part of such a tree.
+std::optional<Search::BothSides> Search::solve_sides(const Looked& looked, const Split& split, bounds::Sides& lower) {
+    const auto& [whole, depth, cap, spare] = looked;
+    const bool is_left_first = split.left.rows.size() >= split.right.rows.size();
+    const RowSet& first = is_left_first ? split.left : split.right;
+    const RowSet& second = is_left_first ? split.right : split.left;
+    Amount& first_lower = is_left_first ? lower.left : lower.right;
+    Amount& second_lower = is_left_first ? lower.right : lower.left;
     const auto solve_side = [&](const RowSet& side, Amount budget) {
         if (witness_ != nullptr) {
-            witness_->hear_budget(problem.set.key, depth, cap, side.key, budget);
+            witness_->hear_budget(looked.whole, looked.depth, looked.cap, side.key, budget);
         }
-        return solve({side, depth - 1, budget});
+        return solve({side, looked.depth - 1, budget});
     };
     if (is_shallow_look_worthwhile(depth, cap + spare)) {
         second_lower =
             std::max(second_lower, shallow_lower(second, depth - 1, bounds::side_budget(cap, first_lower) + spare));
         if (first_lower + second_lower >= cap + spare) {
-            return;
+            return std::nullopt;
         }
     }
-    const Outcome a = solve_side(first, bounds::side_budget(cap, second_lower) + spare);
+    Outcome a = solve_side(first, bounds::side_budget(cap, second_lower) + spare);
     first_lower = std::max(first_lower, a.relaxed);
     const Amount budget = bounds::side_budget(cap, std::max(a.lower, first_lower));
     if (second_lower >= budget) {
-        return;
+        return std::nullopt;
     }
-    const Outcome b = solve_side(second, budget + spare);
+    Outcome b = solve_side(second, budget + spare);
     second_lower = std::max(second_lower, b.relaxed);
-    const LocalAxis& axis = local.axes[static_cast<std::size_t>(look.interval.axis)];
-    const RootTest test{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + look.test)]};
-    if (is_left_first != axis.is_reversed) {
-        combine(problem, test, {first, a}, {second, b}, frontier);
-    } else {
-        combine(problem, test, {second, b}, {first, a}, frontier);
-    }
+    return is_left_first ? BothSides{std::move(a), std::move(b)} : BothSides{std::move(b), std::move(a)};
 }
 
 // Offers every tree that a root test makes of the two sides' trees.

@@ -8,6 +8,7 @@
 #include "control.hpp"
 #include "instance/judge.hpp"
 #include "search/cache.hpp"
+#include "search/elsewhere.hpp"
 #include "search/frontier.hpp"
 #include "search/witness.hpp"
 #include "shallow/any_labels/any_labels.hpp"
@@ -19,13 +20,16 @@ namespace certree {
 struct Limits {
     std::int64_t memory_bytes = 0;  // 0: no limit
     int n_threads = 1;
-    const Witness* witness = nullptr;  // for tests: a tree that no claim of the search may rule out
+    const Witness* witness = nullptr;      // for tests: a tree that no claim of the search may rule out
+    const Elsewhere* elsewhere = nullptr;  // looks at root tests where that takes long; null: nobody but this search
+    int n_elsewhere = 1;                   // at so many of them at a time
 };
 
 struct Statistics {
     std::atomic<std::int64_t> subproblems{0};
     std::atomic<std::int64_t> expansions{0};
     std::atomic<std::int64_t> probes{0};
+    std::atomic<std::int64_t> elsewhere{0};
     std::atomic<std::int64_t> similar{0};
     std::atomic<std::int64_t> cache_hits{0};
     std::atomic<std::int64_t> triples{0};
@@ -54,6 +58,10 @@ public:
     // What no tree of this depth on these rows costs less than: where that is less than the budget, the optimum.
     Amount lower_bound(const RowSet& set, int depth, Amount budget);
 
+    // Looks at a root test for another search of the same instance and settings. Safe to call from several threads. Of
+    // no use if the control said stop meanwhile.
+    Answer answer(const Question& question);
+
     // Safe to call while run() is under way in another thread.
     Amount upper_now() const { return upper_now_.load(std::memory_order_relaxed); }
     Amount lower_now() const { return lower_now_.load(std::memory_order_relaxed); }
@@ -75,6 +83,17 @@ private:
         const RowSet& set;
         const Outcome& outcome;
     };
+    // A root test: the set that it splits, the depth and the cap of trees that begin with it.
+    struct Looked {
+        const SetKey& whole;
+        int depth;
+        Amount cap;
+        Amount spare;
+    };
+    struct BothSides {
+        Outcome left;
+        Outcome right;
+    };
 
     // A subproblem is solved by the first of these steps that can (search.cpp).
     Outcome solve(const Subproblem& problem);
@@ -95,7 +114,11 @@ private:
     int shallow_depth(int depth) const;
     bool is_shallow_look_worthwhile(int depth, Amount cap) const;
     Amount shallow_lower(const RowSet& side, int depth, Amount budget);
+    bool is_elsewhere(const Subproblem& problem) const;
     void look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier);
+    void look_elsewhere(const Subproblem& problem, const RootTest& test, bool is_reversed, Frontier::Look& look,
+                        Frontier& frontier);
+    std::optional<BothSides> solve_sides(const Looked& looked, const Split& split, bounds::Sides& lower);
     void combine(const Subproblem& problem, const RootTest& test, const Solved& left, const Solved& right,
                  Frontier& frontier);
     void read_off(const Frontier& frontier, const Frontier::Goal& goal, Outcome& outcome) const;

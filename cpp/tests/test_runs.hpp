@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <sstream>
 
+#include "search/elsewhere.hpp"
 #include "search/search.hpp"
 #include "tests/test.hpp"
 #include "tests/test_tables.hpp"
@@ -21,6 +23,62 @@ struct Options {
     bool has_reference = false;
     double normaliser = 0.0;  // 0: the total weight
     const Witness* witness = nullptr;
+    int n_elsewhere = 0;  // so many root tests at a time are looked at by a search of their own; 0: none
+};
+
+// Somebody else, who looks at root tests for a search. Questions and answers travel as plain numbers.
+class Colleague {
+public:
+    Colleague(const Instance& instance, Amount penalty, const Options& options)
+        : instance_(instance), penalty_(penalty), options_(options) {}
+
+    std::optional<Answer> operator()(const Question& asked, const Control& control) {
+        const Question question = read_question(write_question(asked), instance_);
+        Desk& desk = find_desk(question.settings);
+        if (control.should_stop()) {
+            return std::nullopt;
+        }
+        const Answer answer = desk.search.answer(question);
+        if (control.should_stop()) {
+            return std::nullopt;
+        }
+        return read_answer(write_answer(answer), instance_);
+    }
+
+private:
+    struct Desk {
+        Settings settings;
+        Limits limits;
+        Control control;
+        Search search;
+
+        Desk(const Instance& instance, const Settings& asked, std::uint32_t switches, const Witness* witness)
+            : settings(asked),
+              limits{0, 1, witness},
+              control(1e18, switches),
+              search(instance, settings, limits, control) {}
+    };
+
+    Desk& find_desk(const Settings& settings) {
+        const std::lock_guard lock(mutex_);
+        for (const std::unique_ptr<Desk>& desk : desks_) {
+            const Settings& own = desk->settings;
+            if (own.penalty == settings.penalty && own.max_leaves == settings.max_leaves &&
+                own.has_leaf_minimum() == settings.has_leaf_minimum()) {
+                return *desk;
+            }
+        }
+        // The witness costs what it costs at its own penalty.
+        const Witness* witness = settings.penalty == penalty_ ? options_.witness : nullptr;
+        desks_.push_back(std::make_unique<Desk>(instance_, settings, options_.switches, witness));
+        return *desks_.back();
+    }
+
+    const Instance& instance_;
+    Amount penalty_;
+    Options options_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Desk>> desks_;
 };
 
 // A search and all that it refers to.
@@ -30,18 +88,23 @@ struct Run {
     Control control;
     Instance instance;
     Settings settings;
+    Colleague colleague;
+    Elsewhere elsewhere;
     std::unique_ptr<Search> search;
     Result result;
 
     Run(const Table& table, const Options& options)
         : regularization(options.regularization),
-          limits{options.memory_bytes, options.n_threads, options.witness},
+          limits{options.memory_bytes, options.n_threads, options.witness,
+                 options.n_elsewhere > 0 ? &elsewhere : nullptr, options.n_elsewhere},
           control(options.n_asked < 0 ? Control(options.seconds, options.switches)
                                       : Control(Control::Asked{options.n_asked}, options.switches)),
           instance(prepare(
               table.input(options.normaliser > 0.0 ? options.normaliser : table.normaliser(), options.has_reference),
               options.constraints.has_leaf_minimum(), options.switches)),
           settings(instance.settings(options.constraints, options.regularization)),
+          colleague(instance, settings.penalty, options),
+          elsewhere([this](const Question& question, const Control& asked) { return colleague(question, asked); }),
           search(std::make_unique<Search>(instance, settings, limits, control)) {}
 
     void go() { result = search->run(); }
@@ -109,7 +172,8 @@ inline std::string text_of(const Table& table, const Options& options) {
     const Constraints& c = options.constraints;
     text << "; lambda " << options.regularization << ", depth " << c.max_depth << ", leaves " << c.max_leaves
          << ", minima " << c.min_samples_leaf << '/' << c.min_weight_leaf << '/' << c.min_samples_arm << ", switches "
-         << options.switches << ", threads " << options.n_threads << ", weight[0] " << table.weights[0];
+         << options.switches << ", threads " << options.n_threads << ", elsewhere " << options.n_elsewhere
+         << ", weight[0] " << table.weights[0];
     return text.str();
 }
 

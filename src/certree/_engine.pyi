@@ -34,7 +34,34 @@ def solve(
     switches: int,
     progress: Callable[[float, float, float], None] | None,
     counts: NDArray[Any] | None = None,
+    elsewhere: Callable[[list[int], Callable[[], bool]], list[int] | None] | None = None,
+    n_elsewhere: int = 1,
 ) -> dict[str, Any]: ...
+
+class Station:
+    def look(self, question: list[int], is_stopped: Callable[[], bool]) -> list[int] | None: ...
+
+def open_station(
+    *,
+    codes: NDArray[Any],
+    sizes: NDArray[Any],
+    categorical: NDArray[Any],
+    labels: NDArray[Any] | None,
+    weights: NDArray[Any],
+    costs: NDArray[Any] | None,
+    n_labels: int,
+    normaliser: float,
+    min_samples_leaf: int,
+    min_weight_leaf: float,
+    leaf_weights: NDArray[Any] | None,
+    arms: NDArray[Any] | None,
+    n_arms: int,
+    min_samples_arm: int,
+    reference_costs: NDArray[Any] | None,
+    memory_limit: int,
+    n_threads: int,
+    switches: int,
+) -> Station: ...
 def find_good_trees(
     *,
     codes: NDArray[Any],

@@ -1,7 +1,8 @@
 """The door to the engine: solve(problem, limits) → Solution.
 
 The only room that imports the native module. It promises that what comes back is plain Python (no C++ object survives
-the call), that a limit or Ctrl-C is a status and not an exception, and that a second Ctrl-C is an exception after all.
+the call, but for the Station of a process that looks at root tests for another one), that a limit or Ctrl-C is a status
+and not an exception, and that a second Ctrl-C is an exception after all.
 
 Ctrl-C is meant for the whole of what was asked. A room that runs several searches ends with what it has found, whether
 one of them comes back with the status "interrupted" or KeyboardInterrupt is raised between two of them; where that is
@@ -12,8 +13,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
@@ -36,6 +38,14 @@ Array = NDArray[Any]
 PACKAGE_VERSION = version("certree")
 SWITCHES: dict[str, int] = dict(_engine.SWITCHES)
 """The engine's bounds, kernels and caches by name. Each may be switched off without changing the optimum."""
+
+
+Spread = Callable[[Mapping[str, Any]], AbstractContextManager[Mapping[str, Any]]]
+"""Takes a problem as the engine does, and gives the engine's arguments `elsewhere` and `n_elsewhere` while it is
+solved: a function that has root tests looked at by somebody else, and at how many of them at a time."""
+
+SPREAD: ContextVar[Spread | None] = ContextVar("SPREAD", default=None)
+"""Who helps with long searches; None: nobody."""
 
 
 class SearchInterrupted(UserWarning):
@@ -118,9 +128,10 @@ def search(
     def ask(target: Problem, limits: Limits, reference_costs: Array | None, show: Progress | None) -> dict[str, Any]:
         if not target.has_room_to_split:
             return _find_lone_leaf(target)
-        found: dict[str, Any] = _engine.solve(
-            **_describe(target, limits, switched_off), reference_costs=reference_costs, progress=show
-        )
+        described = {**_describe(target, limits, switched_off), "reference_costs": reference_costs}
+        spread = SPREAD.get()
+        with nullcontext({}) if spread is None else spread(described) as elsewhere:
+            found: dict[str, Any] = _engine.solve(**described, progress=show, **elsewhere)
         return found
 
     with _progress_bar(verbose and (problem.start is not None or problem.has_room_to_split)) as show:
@@ -213,6 +224,16 @@ def search_good_trees(
 
 
 ask_engine = _engine.solve
+Station = _engine.Station
+
+
+def open_station(described: Mapping[str, Any], n_threads: int) -> Station:
+    """A problem that stays, to look at root tests for other processes; given as `_describe` does, with
+    `reference_costs`."""
+    asked = ("regularization", "max_depth", "max_leaves", "time_limit")
+    return _engine.open_station(**{k: v for k, v in described.items() if k not in asked} | {"n_threads": n_threads})
+
+
 add_cells = _engine.add_cells
 find_leaf_gains = _engine.find_leaf_gains
 find_stumps = _engine.find_stumps

@@ -9,6 +9,7 @@ from certree.certify import PARTS_CHECKS
 try:
     from certree.dask.checking import check_parts
     from certree.dask.estimators import DaskPolicyTree, DaskSparseTreeClassifier
+    from certree.dask.spreading import spread
 except ModuleNotFoundError as error:  # pragma: no cover
     if error.name not in ("dask", "distributed"):
         raise
@@ -16,6 +17,6 @@ except ModuleNotFoundError as error:  # pragma: no cover
         f"certree.dask needs {error.name}: pip install 'certree[dask]'", name=error.name
     ) from error
 
-__all__ = ["DaskPolicyTree", "DaskSparseTreeClassifier"]
+__all__ = ["DaskPolicyTree", "DaskSparseTreeClassifier", "spread"]
 
 PARTS_CHECKS[:] = [check_parts]
