@@ -46,7 +46,8 @@ def compare(path: Path, **chosen: Any) -> Any:
         return [read_csv(path, **chosen)]
 
     def parts() -> list[Table]:
-        return list(read_parts(path, ["a"], text_columns=chosen.get("text_columns", ())))
+        own = {name: chosen[name] for name in ("text_columns", "separator", "decimal") if name in chosen}
+        return list(read_parts(path, ["a"], **own))
 
     with pytest.MonkeyPatch.context() as patch:
         fast = outcome(whole), join(outcome(parts))
@@ -84,6 +85,7 @@ def test_any_text(tmp_path_factory: pytest.TempPathFactory, text: str, header: s
     compare(path, text_columns=["a"])
     compare(path, number_columns=["a"])
     compare(path, missing=["a", "1"])
+    compare(path, decimal=",", separator=";")
 
 
 def test_rows_of_every_sort(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import io
 import re
@@ -16,7 +15,7 @@ import pytest
 
 import certree
 from certree import cli
-from certree.cli.program import VERBS, free_files, make_parser
+from certree.cli.program import VERBS, find_verbs, free_files, make_parser
 from certree.datasets import blocks, make_policy, make_weighted
 
 
@@ -191,10 +190,8 @@ class TestPredict:
 class TestHelp:
     def examples(self) -> dict[str, list[str]]:
         """The command at the end of each verb's help."""
-        parser = make_parser()
-        (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
         found = {}
-        for verb, own in commands.choices.items():
+        for verb, own in find_verbs(make_parser()).items():
             text = own.format_help().replace("\\\n", " ")
             (command,) = re.findall(r"^  certree (.*)$", text.partition("example:")[2], re.MULTILINE)
             found[verb] = shlex.split(command)

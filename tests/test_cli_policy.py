@@ -209,7 +209,7 @@ def test_a_limit_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.Capture
         (("--treatment", "got", "--outcome", "came", "--control", "gift"), "--control names 'gift'"),
         (("--treatment", "got", "--outcome", "came", "--weight", "x0"), "--weight goes with --rewards"),
         (("--rewards", "came", "x0", "--ignore", "got", "--scores", "s.csv"), "the rewards are in the table already"),
-        (("--treatment", "got", "--outcome", "came", "--ignore", "x0", "x1", "x2"), "has no column besides"),
+        (("--treatment", "got", "--outcome", "came", "--ignore", "x0", "x1", "x2"), "has no column to learn from"),
         (("--rewards", "came", "x0", "--out", "nowhere/m.json"), "is not a directory"),
     ],
 )  # fmt: skip

@@ -227,6 +227,15 @@ class TestReadCsv:
         assert table.is_categorical == (False, False, False, False, True)
         assert not any(column.flags.writeable for column in table.columns)
 
+    @pytest.mark.parametrize("is_plain", [True, False])
+    def test_decimal_commas(self, tmp_path: Path, is_plain: bool) -> None:
+        rows = "1,5;1,5;1.000,5\n NA;x;2\n-2,25e3;;3\n" + ("" if is_plain else '"\n4";1;5\n')
+        table = read_csv(write(tmp_path, f"a;b;c\n{rows}"), separator=";", decimal=",")
+        np.testing.assert_array_equal(table.columns[0][:3], [1.5, np.nan, -2250.0])
+        # What stays text stands as it stood, and a point beside a comma is not guessed at.
+        assert table.columns[1].tolist()[:3] == ["1,5", "x", None]
+        assert table.columns[2].tolist()[:3] == ["1.000,5", "2", "3"]
+
     def test_quotes_separators_and_underscores(self, tmp_path: Path) -> None:
         table = read_csv(write(tmp_path, 'a;"b;c"\n1_000;"x\ny"\n2;z\n'), separator=";")
         assert table.names == ("a", "b;c")

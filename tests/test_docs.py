@@ -1,9 +1,10 @@
-"""Every snippet of README and docs runs, and the commands of the README do what it says."""
+"""Every snippet and command of README and docs runs, and says what the page says it does."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +12,65 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+import tomllib
 
 mpl.use("Agg")
+from certree import PolicyTree, SparseTreeClassifier, study
 from certree.cli import main
+from certree.cli.program import make_parser
 from certree.datasets import load_lalonde, make_policy, make_weighted
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+OTHERS = [
+    ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md", ROOT / "src" / "certree" / "datasets" / "LALONDE.md",
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")), ROOT / "docs" / "api" / "index.md",
+]  # fmt: skip
+"""Pages that are there for those who work on the package."""
 
 
 def snippets_of(page: Path) -> list[str]:
-    """The Python of a page; what is shown with a prompt and its output is not there to be run."""
-    found: list[str] = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    return [code for code in found if not code.startswith(">>>")]
+    """The Python of a page."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def commands_of(page: Path) -> list[list[str]]:
+    """The commands of a page: lines by themselves, and those within a sentence that name a file."""
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    return [shlex.split(line)[1:] for line in re.findall(r"^    (certree (?:fit|verify) .*)$", text, re.MULTILINE)]
+    found = re.findall(
+        r"^    (certree .*)$|`(certree [a-z]+ [^`]*\w\.(?:json|csv|parquet|html)\b[^`]*)`", text, re.MULTILINE
+    )
+    return [shlex.split(line or within, comments=True)[1:] for line, within in found]
+
+
+def furnish() -> None:
+    """The files that commands of all pages are about, in the current folder."""
+    data = load_lalonde(as_frame=True)
+    label = np.where(data.target > data.data["re75"], "2 treat", "0 do not treat")
+    # The columns that the demo writes; what they hold is the business of its own test.
+    effects = data.data.assign(treat=data.treatment, re78=data.target, label=label, weight=1.5)
+    effects = effects.assign(effect=0.0, standard_error=1.0, cost=1.0)[::4]
+    Path("certree-demo/models").mkdir(parents=True)
+    effects.to_csv("certree-demo/effects.csv", index=False)
+    X = data.data[::4]
+    model = SparseTreeClassifier(3, 0.01).fit(X, effects["label"], effects["weight"])
+    model.save("certree-demo/models/direct-depth-3.json")
+    rewards = pd.DataFrame({"no programme": 0.0, "programme": data.target[::4] - 5000.0})
+    arm = np.where(data.treatment[::4] == 1, "programme", "no programme")
+    PolicyTree(2, min_samples_arm=5).fit(X, rewards, treatment=arm).save("certree-demo/models/policy-cost-1000.json")
+    X.assign(arm=arm, **rewards).to_csv("certree-demo/scores-cost-1000.csv", index=False)
+
+    log = make_policy(150, 3, n_actions=3, n_values=5, depth=1, random_state=1)
+    people = pd.DataFrame(log.data, columns=["age", "income", "visits"]).assign(black=np.arange(150) % 2)
+    people.to_csv("people.csv", index=False)
+    people.assign(action=ACTIONS[log.treatment], sales=log.outcome).to_csv("log.csv", index=False)
+    y = people["income"] > people["income"].mean()
+    people.assign(y=y, w=1).to_csv("data.csv", index=False)
+    SparseTreeClassifier(2).fit(people, y).save("model.json")
+    people.assign(none=0.0, letter=np.where(y, 1.0, -1.0)).to_csv("scores.csv", index=False)
+
+
+ACTIONS = np.array(["none", "letter", "call"])
 
 
 def prepare(page: Path) -> dict[str, object]:
@@ -41,20 +83,23 @@ def prepare(page: Path) -> dict[str, object]:
             frame = pd.DataFrame(made.data, columns=["age", "amount", "days"])[part::2]
             frame = frame.assign(fraud=made.target[part::2], weight=made.sample_weight[part::2])
             frame.to_parquet(f"claims/{part}.parquet")
+    if page.name == "case-study.md":
+        return {"effects": np.where(load_lalonde(as_frame=True).data["age"] < 25, 3000.0, 0.0)}
     if page.name != "policies.md":
         return {}
     log = make_policy(300, 3, n_actions=3, depth=1, random_state=1)
-    names = np.array(["none", "letter", "call"])
     X = pd.DataFrame(log.data, columns=["age", "income", "visits"])
-    return {"X": X, "treatment": names[log.treatment], "outcome": log.outcome}
+    return {"X": X, "treatment": ACTIONS[log.treatment], "outcome": log.outcome}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets_of(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES + OTHERS if snippets_of(page)], ids=lambda page: page.name)
 @pytest.mark.filterwarnings("ignore")
 def test_the_snippets_of_a_page_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    # The whole study takes a minute; that of few trees and no policies is asked in the same way.
+    monkeypatch.setattr(study, "run", partial(study.run, depths=(3,), variations=(), repeats=1, treatment_cost=0))
     names: dict[str, Any] = prepare(page)
     try:
         for code in snippets_of(page):
@@ -64,22 +109,49 @@ def test_the_snippets_of_a_page_run_one_after_the_other(
             names["client"].shutdown()
 
 
-def test_the_commands_of_the_readme_run(
+@pytest.mark.parametrize("page", [page for page in PAGES + OTHERS if commands_of(page)], ids=lambda page: page.name)
+@pytest.mark.filterwarnings("ignore")
+def test_the_commands_of_a_page_run_one_after_the_other(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    furnish()
+    for words in commands_of(page):
+        if words[0] == "demo" or "--dask" in words:
+            make_parser().parse_args(words)  # test_study.py and test_dask.py run them, with less to compute
+            continue
+        for flag in {"--out", "--scores"} & set(words):
+            Path(words[words.index(flag) + 1]).unlink(missing_ok=True)  # or it would not be replaced
+        words += ["--folds", "3"] if words[0] == "policy" else []
+        assert main(words) == 0, (words, capsys.readouterr().err)
+
+
+def test_the_commands_of_the_readme_do_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    data = load_lalonde(as_frame=True)
-    # The columns that the demo writes; what they hold is the business of its own test.
-    extra = {"effect": 0.0, "standard_error": 1.0, "cost": 1.0}
-    label = np.where(data.target > data.data["re75"], "2 treat", "0 do not treat")
-    table = data.data.assign(treat=data.treatment, re78=data.target, label=label, weight=1.5, **extra)
-    (tmp_path / "certree-demo").mkdir()
-    table.to_csv("certree-demo/effects.csv", index=False)
+    furnish()
+    Path("model.json").unlink()
     fit, verify = commands_of(ROOT / "README.md")
     assert main(fit) == 0
     assert "proved optimal among all trees of depth at most 3" in capsys.readouterr().out
     assert main(verify) == 0
     assert "the certificate holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES + OTHERS, ids=lambda page: page.name)
+def test_what_else_is_to_be_typed_exists(page: Path) -> None:
+    """Goals of make, suites of benchmarks and extras to install."""
+    text = page.read_text(encoding="utf-8")
+    goals = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"(?:`|^    )make ([\w-]+)", text, re.MULTILINE)) <= set(goals)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert set(re.findall(r"pip install [\"']?(?:certree|\.)\[(\w+)\]", text)) <= set(extras)
+    suites = set(re.findall(r"python -m benchmarks --suite ([\w-]+)", text))
+    if suites:
+        from benchmarks.__main__ import STUDIES, SUITES
+
+        assert suites <= {*SUITES, *STUDIES}
 
 
 def test_every_page_is_on_the_site() -> None:

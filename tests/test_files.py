@@ -87,3 +87,18 @@ def test_what_else_can_be_wrong_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"certree\[parquet\]"):
         read_file(tmp_path / "empty.parquet")
+
+
+def test_decimal_commas_are_asked_for(tmp_path: Path, capsys: Any) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("size;y\n" + "".join(f"{row},5;{row > 4}\n" for row in range(9)), encoding="utf-8")
+    fit = ["fit", str(table), "--label", "y", "--separator", ";"]
+    assert main(fit) == 0
+    assert "in another notation: '0,5' (line 2)" in (said := capsys.readouterr().err)
+    assert said.endswith("--decimal , reads decimal commas, --categorical says that categories are meant\n")
+    assert main([*fit, "--decimal", ","]) == 0
+    assert "size <= 5\n" in capsys.readouterr().out.replace(": False", "\n")
+    assert main([*fit[:4], "--decimal", ","]) == 2
+    assert capsys.readouterr().err == (
+        "certree fit: --separator and --decimal are both ',': name the separator, such as ';'\n"
+    )

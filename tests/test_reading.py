@@ -162,7 +162,7 @@ def test_a_warning_shows_a_few_columns_and_counts_the_rest() -> None:
         SparseTreeClassifier(1).fit(X, Y)
     (message,) = [str(warning.message) for warning in caught]
     assert message.count("'?' (row 17)") == 5
-    assert "So it is with 7 more columns." in message
+    assert "The same holds for 7 more columns." in message
     assert "pandas.to_numeric" in message
 
 
@@ -267,7 +267,11 @@ def test_decimals_and_fractions_are_numbers() -> None:
     ("X", "kind", "message"),
     [
         (np.array([[b"\xff"], [b"a"]]), ValueError, "column 'x0' holds bytes that are not text"),
-        (pd.DataFrame({"size": [10**400, 1]}), ValueError, "column 'size' holds a number beyond the largest float"),
+        (
+            pd.DataFrame({"size": [10**400, 1]}),
+            ValueError,
+            "column 'size' holds a number that is too large for a float",
+        ),
         (pl.LazyFrame({"a": [1, 2]}), TypeError, r"X is a LazyFrame.*collect\(\)"),
         (pl.DataFrame({"pair": [[1, 2], [3, 4]]}, schema={"pair": pl.Array(pl.Int64, 2)}), TypeError, "'pair' holds"),
     ],

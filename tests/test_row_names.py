@@ -93,7 +93,7 @@ LINES = 'a,note,y,w\n1,"x",0,1\n\n2,"two\nlines",1,1\n{}\n4,x,1,1\n'
         ("3,x,0,", "line 6: column 'w' is empty"),
         ("3,x,0,much", "line 6: column 'w' holds 'much', which is not a finite number"),
         ("3,x,0,inf", "line 6: column 'w' holds inf, which is not a finite number"),
-        ("3,x,0,-2", "line 6: column 'w' holds -2; a weight is not negative"),
+        ("3,x,0,-2", "line 6: column 'w' holds -2; weights cannot be negative"),
         ("3,x", "line 6: 2 values, but 4 columns"),
     ],
 )

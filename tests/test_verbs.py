@@ -11,6 +11,7 @@ import pytest
 from commands import run
 
 from certree import PolicyTree, SparseTreeClassifier
+from certree.cli.program import find_verbs, make_parser
 
 OTHERS = ("--ignore", "arm", "worth", "nothing", "something")
 READS_TABLE = {
@@ -29,6 +30,7 @@ READS_MODEL = {
     "verify": ("verify", "{}", "good.csv", "--label", "answer"),
     "report": ("report", "{}", "good.csv", "--label", "answer"),
 }
+EXAMPLES = {"show": ("show", "model.json")} | {words[0]: words for words in READS_TABLE.values()}
 WRITES = {
     "fit": (*READS_TABLE["fit"], "--out"),
     "path": (*READS_TABLE["path"], "--out"),
@@ -142,17 +144,34 @@ def test_outputs(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert read in refuse((*words, read, "--force"), capsys)
 
 
-@pytest.mark.parametrize(
-    "verb", ["fit", "path", "alternatives", "policy", "predict", "verify", "report", "show", "datasets", "demo"]
-)
-def test_options(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def misuse(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line with which a command ends that cannot be understood."""
     with pytest.raises(SystemExit) as ended:
-        run(verb, "--no-such-option")
+        run(*words)
     assert ended.value.code == 2
-    error = capsys.readouterr().err
-    assert "Traceback" not in error
-    assert "certree" in error.splitlines()[-1]
-    assert "error: " in error.splitlines()[-1]
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize("verb", find_verbs(make_parser()))
+def test_options(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (*EXAMPLES.get(verb, (verb,)), "--no-such-option")
+    assert misuse(words, capsys) == f"certree {verb}: there is no option --no-such-option. See certree {verb} --help"
+
+
+def test_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    line = misuse((*READS_TABLE["fit"], "--regularisation=3"), capsys)
+    assert line.endswith("there is no option --regularisation; did you mean --regularization? See certree fit --help")
+    assert misuse((*READS_TABLE["fit"][:4], "other.csv"), capsys).startswith(
+        "certree fit: there is no place for 'other.csv'"
+    )
+    assert misuse(("fit", "good.csv"), capsys).startswith(
+        "certree fit: the following arguments are required: --label. See"
+    )
+    assert misuse(("fitt",), capsys).startswith("certree: argument command: invalid choice: 'fitt'")
+    assert misuse((), capsys).startswith("certree: the following arguments are required: command. See certree --help")
 
 
 def test_one_class_is_a_lone_leaf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

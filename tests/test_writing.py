@@ -256,7 +256,7 @@ def test_what_comes_into_being_meanwhile_is_not_replaced(
 
     monkeypatch.setattr(PolicyTree, "fit", fit)
     assert run("policy", table, *REWARDS, "--out", place) == 1
-    assert "has come into being meanwhile" in capsys.readouterr().err
+    assert "was created in the meantime" in capsys.readouterr().err
     assert place.read_bytes() == b"precious"
 
 

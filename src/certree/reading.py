@@ -150,7 +150,7 @@ def warn_about(readings: Sequence[ColumnReading]) -> None:
         return
     lines = [f"column {reading.name!r} {reading.remark}." for reading in doubtful[:MOST_COLUMNS]]
     if len(doubtful) > MOST_COLUMNS:
-        lines.append(f"So it is with {len(doubtful) - MOST_COLUMNS} more columns.")
+        lines.append(f"The same holds for {len(doubtful) - MOST_COLUMNS} more columns.")
     if any(reading.kind == "categorical" for reading in doubtful):
         lines.append(
             "If numbers are meant, turn such cells into numbers or missing values before the fit "

@@ -333,7 +333,7 @@ def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
         try:
             return _frozen(values.astype(np.float64)), False
         except OverflowError as error:
-            raise ValueError(f"column {name!r} holds a number beyond the largest float") from error
+            raise ValueError(f"column {name!r} holds a number that is too large for a float") from error
     if any(issubclass(kind, (float, np.floating)) for kind in present):
         # Among strings and booleans NaN marks what is missing, and it is the only value unlike itself.
         is_nan = (values != values).astype(bool)

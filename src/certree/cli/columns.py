@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -29,6 +30,8 @@ def describe_remark(options: argparse.Namespace, reading: ColumnReading) -> str:
     advice = ""
     if reading.kind == "categorical":
         advice = "; --missing names marks of missing values"
+        if re.search(r"'-?\d+,\d+'", reading.remark):
+            advice = "; --decimal , reads decimal commas"
         if hasattr(options, "categorical"):
             advice += ", --categorical says that categories are meant"
     return f"column {reading.name!r} {reading.remark}{advice}"

@@ -90,7 +90,10 @@ def run(options: argparse.Namespace) -> int:
     print(f"in {case.study_seconds:.0f} s. Now try")
     print(f"  {name_command()} show {options.output / 'models' / f'direct-depth-{case.depths[0]}.json'}")
     if not study.has_pictures():
-        print("certree demo: trees are drawn where matplotlib is: pip install 'certree[plot]'", file=sys.stderr)
+        print(
+            "certree demo: no trees were drawn, because matplotlib is not installed: pip install 'certree[plot]'",
+            file=sys.stderr,
+        )
     if case.has_wrong_certificate:
         return FAILED
     return DONE if case.is_complete else LIMITED

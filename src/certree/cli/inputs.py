@@ -51,14 +51,20 @@ def read_data(options: argparse.Namespace, text_columns: Collection[str] = ()) -
         raise ValueError(f"--numeric and --categorical both name column {both[0]!r}")
     table = read_file(
         options.data,
-        separator=options.separator,
+        **read_notation(options),
         text_columns=text_columns,
         number_columns=numeric,
-        missing=options.missing,
     )
     for name in (*numeric, *categorical):
         find_column(table, name, options.data)
     return table
+
+
+def read_notation(options: argparse.Namespace) -> dict[str, Any]:
+    """How the file is written, from the options that add_reading defines."""
+    if options.separator == options.decimal:
+        raise ValueError(f"--separator and --decimal are both {options.decimal!r}: name the separator, such as ';'")
+    return {"separator": options.separator, "decimal": options.decimal, "missing": options.missing}
 
 
 def drop_missing(table: Table, options: argparse.Namespace, *names: str | None) -> Table:
@@ -101,7 +107,7 @@ def read_problem(options: argparse.Namespace, table: Table) -> tuple[Table, Arra
     left_out = {options.label, options.weight, *options.ignore, *([] if reference == BOOSTING else [reference])}
     names = [name for name in table.names if name not in left_out]
     if not names:
-        raise ValueError(f"{options.data} has no column besides {', '.join(sorted(left_out - {None}))}")
+        raise ValueError(f"{options.data} has no column to learn from besides {', '.join(sorted(left_out - {None}))}")
     return table.select(names), y, weights
 
 
@@ -113,7 +119,9 @@ def open_rewards(table: Table, options: argparse.Namespace) -> tuple[Table, dict
         find_column(table, name, options.data)
     names = [name for name in table.names if name not in {*roles, *options.ignore}]
     if not names:
-        raise ValueError(f"{options.data} has no column besides {', '.join(sorted({*roles, *options.ignore}))}")
+        raise ValueError(
+            f"{options.data} has no column to learn from besides {', '.join(sorted({*roles, *options.ignore}))}"
+        )
     return table.select(names), read_rewards(table, options)
 
 
@@ -169,7 +177,7 @@ def read_weights(table: Table, options: argparse.Namespace) -> Array | None:
     if (column < 0).any():
         row = int(np.argmax(column < 0))
         where = f"{options.data}, {name_row(row, table)}"
-        raise ValueError(f"{where}: column {options.weight!r} holds {column[row]:g}; a weight is not negative")
+        raise ValueError(f"{where}: column {options.weight!r} holds {column[row]:g}; weights cannot be negative")
     return column
 
 

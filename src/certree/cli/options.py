@@ -81,7 +81,13 @@ def add_log(parser: Any) -> None:
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a file is to be read."""
-    parser.add_argument("--separator", type=read_separator, default=",", help="between values: a character, or tab")
+    parser.add_argument(
+        "--separator", type=read_separator, default=",", metavar="SIGN",
+        help="between the values of a CSV file: a character, or tab (default ,)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--decimal", choices=(".", ","), default=".", help="before the fraction of a number in a CSV file (default .)"
+    )
     parser.add_argument(
         "--missing", nargs="+", default=[], metavar="MARK",
         help=f"marks of a missing value besides {', '.join(sorted(MISSING_MARKS - {''}))} and nothing at all",

@@ -70,7 +70,7 @@ def save(options: argparse.Namespace, path: Path | None, content: str | bytes) -
             sys.stdout.buffer.write(content)
             sys.stdout.flush()
         elif path.is_file() and not options.force:
-            raise FileExistsError(errno.EEXIST, "a file of this name has come into being meanwhile", str(path))
+            raise FileExistsError(errno.EEXIST, "a file of this name was created in the meantime", str(path))
         else:
             replace_file(path, content)
     except OSError as error:

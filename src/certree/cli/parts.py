@@ -33,7 +33,7 @@ def fit_in_parts(options: argparse.Namespace) -> SparseTreeClassifier:
     """The model of a table in parts, as one for tables in memory."""
     for name, default in _REFUSED.items():
         if (getattr(options, name, default) or default) != default:
-            raise ValueError(f"--{name.replace('_', '-')} needs the table in memory: leave --dask or it out")
+            raise ValueError(f"--{name.replace('_', '-')} needs the table in memory: leave out either it or --dask")
     for name in ("depth", "thresholds"):
         if getattr(options, name) == "guess":
             raise ValueError(f"--{name} guess needs the table in memory: give a number, or leave --dask out")
@@ -62,7 +62,7 @@ def fit_in_parts(options: argparse.Namespace) -> SparseTreeClassifier:
         left_out = {options.label, options.weight, *options.ignore}
         names = [name for name in frame.columns if name not in left_out]
         if not names:
-            raise ValueError(f"{path} has no column besides {', '.join(sorted(left_out - {None}))}")
+            raise ValueError(f"{path} has no column to learn from besides {', '.join(sorted(left_out - {None}))}")
         weight = None if options.weight is None else frame[options.weight]
         model.fit(frame[names], frame[options.label], weight)
         return model.to_local()

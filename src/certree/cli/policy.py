@@ -100,7 +100,9 @@ def run(options: argparse.Namespace) -> int:
         find_column(table, name, options.data)
     names = [name for name in table.names if name not in {*roles, *options.ignore}]
     if not names:
-        raise ValueError(f"{options.data} has no column besides {', '.join(sorted({*roles, *options.ignore}))}")
+        raise ValueError(
+            f"{options.data} has no column to learn from besides {', '.join(sorted({*roles, *options.ignore}))}"
+        )
     model = PolicyTree(
         regularization=options.regularization, min_samples_arm=options.min_samples_arm, budget=options.budget,
         n_jobs=options.jobs, **read_settings(options, is_policy=True),

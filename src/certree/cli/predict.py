@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from certree.cli.exits import DONE, FAILED
-from certree.cli.inputs import find_column, pick_columns, text_columns
+from certree.cli.inputs import find_column, pick_columns, read_notation, text_columns
 from certree.cli.options import DATA_HELP, add_example, add_model, add_reading, read_source
 from certree.cli.outputs import STANDARD_OUTPUT, add_force, make_csv
 from certree.datasets.files import read_parts
@@ -47,9 +47,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     tree = tree_of(load(options.model))
     own = {column.name for column in tree.columns}
-    parts = read_parts(
-        options.data, own, separator=options.separator, text_columns=text_columns(tree), missing=options.missing
-    )
+    parts = read_parts(options.data, own, text_columns=text_columns(tree), **read_notation(options))
     # The first part shows whether the columns are there, before anything is written.
     parts = check_first(parts, tree, options)
     try:
@@ -119,6 +117,6 @@ def open_output(options: argparse.Namespace) -> Iterator[BinaryIO]:
         sys.stdout.flush()
         return
     if options.out.is_file() and not options.force:
-        raise FileExistsError(errno.EEXIST, "a file of this name has come into being meanwhile", str(options.out))
+        raise FileExistsError(errno.EEXIST, "a file of this name was created in the meantime", str(options.out))
     with replacing(options.out) as file:
         yield file

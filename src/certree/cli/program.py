@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import io
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 import certree
 from certree.cli import alternatives, datasets, demo, fit, path, policy, predict, report, show, verify
@@ -67,10 +69,10 @@ def free_files(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> lis
     words that belong to no option than it needs files, the last words of the last such list are the files.
     """
     words = list(arguments)
-    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    if not words or words[0] not in commands.choices:
+    verbs = find_verbs(parser)
+    if not words or words[0] not in verbs:
         return words
-    verb = commands.choices[words[0]]
+    verb = verbs[words[0]]
     n_files = sum(not action.option_strings and action.nargs is None for action in verb._actions)
     n_free, lists, position = 0, [], 1
     while position < len(words):
@@ -81,7 +83,7 @@ def free_files(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> lis
         flag, _, value = words[position].partition("=")
         named = [action for action in verb._actions if any(own.startswith(flag) for own in action.option_strings)]
         exact = [action for action in named if flag in action.option_strings]
-        option = (exact or named or [None])[0]
+        option = next(iter(exact or named), None)
         position += 1
         if option is None or value or option.nargs == 0:
             continue
@@ -106,8 +108,33 @@ def drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong with a command in one line, as every other error does, and where to read more."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(MISUSED, f"{self.prog}: {message}{'' if message.endswith('?') else '.'} See {self.prog} --help\n")
+
+    def parse_args(self, arguments: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, but a word that no option takes is refused in the name of its command."""
+        options, rest = self.parse_known_args(arguments, namespace)
+        if rest:
+            own = find_verbs(self)[options.command]
+            if not rest[0].startswith("--"):
+                own.error(f"there is no place for {rest[0]!r}")
+            flag = rest[0].partition("=")[0]
+            near = difflib.get_close_matches(flag, own._option_string_actions, n=1)
+            own.error(f"there is no option {flag}" + (f"; did you mean {near[0]}?" if near else ""))
+        return options
+
+
+def find_verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of all commands by their names."""
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return dict(commands.choices)
+
+
+def make_parser() -> Parser:
+    parser = Parser(
         prog="certree",
         description="Certified optimal sparse decision trees for weighted data.",
         epilog="Exit codes: 0 done, searched to the end; 3 a limit was reached and a valid tree was written; "

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certree.cli.exits import DONE
+from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import find_action, find_column, name_amounts, read_amounts, read_labels, read_weights
 from certree.cli.models import open_model, read_target
 from certree.cli.options import add_example, add_hiding, add_log, add_model, add_table, read_name
@@ -70,25 +70,30 @@ def run(options: argparse.Namespace) -> int:
     facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_target(options, table)
     if options.group is not None:
         facts["group"] = find_column(table, options.group, options.data)
+    notes = None if options.notes is None else options.notes.read_text(encoding="utf-8")
     with warnings_on_standard_error():
-        path = report(
-            model,
-            X,
-            path=options.out,
-            title=options.title,
-            notes=None if options.notes is None else options.notes.read_text(encoding="utf-8"),
-            licence=options.licence,
-            names=dict(options.name),
-            units=dict(options.unit),
-            noun=options.noun,
-            tolerance=options.tolerance,
-            folds=options.folds,
-            random_state=options.random_state,
-            time_limit=options.time_limit,
-            hide_below=options.hide_below,
-            verbose=int(options.progress or sys.stderr.isatty()),
-            **facts,
-        )
+        try:
+            path = report(
+                model,
+                X,
+                path=options.out,
+                title=options.title,
+                notes=notes,
+                licence=options.licence,
+                names=dict(options.name),
+                units=dict(options.unit),
+                noun=options.noun,
+                tolerance=options.tolerance,
+                folds=options.folds,
+                random_state=options.random_state,
+                time_limit=options.time_limit,
+                hide_below=options.hide_below,
+                verbose=int(options.progress or sys.stderr.isatty()),
+                **facts,
+            )
+        except OSError as error:
+            print(f"certree report: {options.out} could not be written: {error.strerror}.", file=sys.stderr)
+            return FAILED
     print(f"written to {path}: {path.stat().st_size / 1000:,.0f} kB, open it in a browser")
     return DONE
 

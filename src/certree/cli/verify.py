@@ -111,7 +111,7 @@ def report(certificate: Mapping[str, Any], verdict: certify.Verdict, proof: Proo
         print(f"  no tree within the constraints has {name_bound(certificate, min(proof.lower, proof.stated))}")
     trusted = [sentence for sentence in verdict.trusted if not (is_proved and sentence.startswith("that no "))]
     if trusted:
-        print("taken on the engine's word:")
+        print("not recomputed, and taken on trust:")
         for sentence in trusted:
             print("\n".join(wrap(sentence, 110, initial_indent="  ", subsequent_indent="    ")))
     if is_proved:

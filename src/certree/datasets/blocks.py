@@ -166,12 +166,12 @@ def _read_by_row(
 def _check_names(header: Sequence[str], path: Any) -> tuple[str, ...]:
     names = tuple(name.strip() for name in header)
     if not any(names):
-        raise ValueError(f"{path} has no header line")
+        raise ValueError(f"{path} has no header line: the first line must name the columns")
     if "" in names:
         raise ValueError(f"{path}: column {names.index('') + 1} has no name")
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ValueError(f"{path}: two columns have the name {repeated[0]!r}")
+        raise ValueError(f"{path}: two columns have the name {repeated[0]!r}: rename one of them")
     return names
 
 

@@ -8,7 +8,7 @@ file that is not a rectangle of named columns is refused with the line that brea
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,20 @@ BLANKS = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 """What `str.strip` takes off."""
+_SWAPPED = str.maketrans(".,", ",.")
 _BOOLEAN_WORDS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a file writes numbers and missing values."""
+
+    decimal: str
+    missing: frozenset[str]
+
+    def point(self, entry: str) -> str:
+        """An entry with a decimal point. What had a point beside a decimal comma, as 1.000,5 has, is no number."""
+        return entry if self.decimal == "." else entry.translate(_SWAPPED)
 
 
 def read_csv(
@@ -36,19 +49,21 @@ def read_csv(
     text_columns: Collection[str] = (),
     number_columns: Collection[str] = (),
     missing: Collection[str] = (),
+    decimal: str = ".",
 ) -> Table:
     """The named columns of a CSV file with a header line.
 
     `text_columns` stay text even if all entries are numbers; `number_columns` are numbers, or an error names the lines
-    of the entries that are not. `missing` are further marks of a missing value, besides the usual ones.
+    of the entries that are not. `missing` are further marks of a missing value, besides the usual ones, and `decimal`
+    is the sign before the fraction of a number: "." or ",".
     """
     path = _name_source(path)
-    marks = MISSING_MARKS | {mark.strip() for mark in missing}
+    notation = Notation(decimal, MISSING_MARKS | {mark.strip() for mark in missing})
     for block in read_blocks(path, separator, is_whole=True):
         for name in number_columns:
             if name in block.names:
-                _check_numbers(path, name, block, marks)
-        return _read_block(block, block.names, text_columns, marks)
+                _check_numbers(path, name, block, notation)
+        return _read_block(block, block.names, text_columns, notation)
     raise ValueError(f"{path} has no rows")
 
 
@@ -59,29 +74,32 @@ def read_parts(
     separator: str = ",",
     text_columns: Collection[str] = (),
     missing: Collection[str] = (),
+    decimal: str = ".",
 ) -> Iterator[Table]:
     """A file in parts of at most BLOCK_ROWS rows, so that one that is larger than memory can be read.
 
     Columns besides `values` are text as it stands in a CSV file, not even blanks or missing values are touched.
     """
     path = _name_source(path)
-    marks = MISSING_MARKS | {mark.strip() for mark in missing}
+    notation = Notation(decimal, MISSING_MARKS | {mark.strip() for mark in missing})
     if path.suffix in ARROW_ENDINGS:
         for part in _read_arrow_parts(path):
-            columns = [_drop_marks(column, marks) if column.dtype == object else column for column in part.columns]
+            columns = [
+                _drop_marks(column, notation.missing) if column.dtype == object else column for column in part.columns
+            ]
             yield replace(part, columns=tuple(columns))
         return
     is_empty = True
     for block in read_blocks(path, separator):
         is_empty = False
-        yield _read_block(block, values, text_columns, marks)
+        yield _read_block(block, values, text_columns, notation)
     if is_empty:
         raise ValueError(f"{path} has no rows")
 
 
-def _read_block(block: Block, values: Collection[str], text_columns: Collection[str], marks: Collection[str]) -> Table:
+def _read_block(block: Block, values: Collection[str], text_columns: Collection[str], notation: Notation) -> Table:
     columns = tuple(
-        _read_column(own, name in text_columns, marks) if name in values else np.array(own, dtype=object)
+        _read_column(own, name in text_columns, notation) if name in values else np.array(own, dtype=object)
         for name, own in zip(block.names, block.entries, strict=True)
     )
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
@@ -181,12 +199,15 @@ def to_frame(table: Table) -> Any:
     return pd.DataFrame({name: to_labels(column) for name, column in zip(table.names, table.columns, strict=True)})
 
 
-def _check_numbers(path: Any, name: str, block: Block, marks: Collection[str]) -> None:
+def _check_numbers(path: Any, name: str, block: Block, notation: Notation) -> None:
     entries = block.entries[block.names.index(name)]
-    if _cast_numbers(entries, marks) is not None:
+    if _cast_numbers(entries, notation) is not None:
         return
     texts = entries if isinstance(entries, tuple) else entries.to_pylist()
-    strays = [row for row, entry in enumerate(texts) if entry.strip() not in marks and not _is_number(entry.strip())]
+    strays = [
+        row for row, entry in enumerate(map(str.strip, texts))
+        if entry not in notation.missing and not _is_number(notation.point(entry))
+    ]  # fmt: skip
     if strays:
         names = RowNames("line", block.lines)
         cells = ", ".join(f"{texts[row]!r} ({names.name(row)})" for row in strays[:3])
@@ -194,18 +215,18 @@ def _check_numbers(path: Any, name: str, block: Block, marks: Collection[str]) -
         raise ValueError(f"{path}: column {name!r} is to be read as numbers, but holds {cells}{others}")
 
 
-def _read_column(entries: Any, is_text: bool, marks: Collection[str]) -> Array:
+def _read_column(entries: Any, is_text: bool, notation: Notation) -> Array:
     """Entries as numbers, truths or text: what holds for all different ones holds for the column."""
-    column = None if is_text else _cast_numbers(entries, marks)
+    column = None if is_text else _cast_numbers(entries, notation)
     if column is None:
         distinct, places = _find_distinct(entries)
-        values = _convert([entry.strip() for entry in distinct], is_text, marks)
+        values = _convert([entry.strip() for entry in distinct], is_text, notation)
         column = values[places]
     column.flags.writeable = False
     return column
 
 
-def _cast_numbers(entries: Any, marks: Collection[str]) -> Array | None:
+def _cast_numbers(entries: Any, notation: Notation) -> Array | None:
     """All entries as numbers where pyarrow sees at once that they are, else None."""
     if isinstance(entries, tuple):
         return None
@@ -213,7 +234,10 @@ def _cast_numbers(entries: Any, marks: Collection[str]) -> Array | None:
     import pyarrow.compute as pc
 
     stripped = pc.utf8_trim(entries, BLANKS)
-    present = pc.if_else(pc.is_in(stripped, pa.array(sorted(marks))), None, stripped)
+    present = pc.if_else(pc.is_in(stripped, pa.array(sorted(notation.missing))), None, stripped)
+    if notation.decimal != ".":
+        for old, new in ((".", "\0"), (",", "."), ("\0", ",")):
+            present = pc.replace_substring(present, old, new)
     try:
         numbers = present.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -232,13 +256,14 @@ def _find_distinct(entries: Any) -> tuple[Sequence[str], Array]:
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
-def _convert(entries: list[str], is_text: bool, marks: Collection[str]) -> Array:
+def _convert(entries: list[str], is_text: bool, notation: Notation) -> Array:
+    marks, point = notation.missing, notation.point
     present = {entry for entry in entries if entry not in marks}
     if not is_text and present and present <= _BOOLEAN_WORDS.keys():
         values = [_BOOLEAN_WORDS.get(entry) for entry in entries]
         return np.array(values, dtype=object if None in values else bool)
-    if not is_text and all(map(_is_number, present)):
-        return np.array([np.nan if entry in marks else float(entry) for entry in entries])
+    if not is_text and all(_is_number(point(entry)) for entry in present):
+        return np.array([np.nan if entry in marks else float(point(entry)) for entry in entries])
     return np.array([None if entry in marks else entry for entry in entries], dtype=object)
 
 

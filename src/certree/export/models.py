@@ -116,7 +116,9 @@ def _refuse_constant(name: str) -> Any:
 def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
     version, estimator = document.get("version"), document.get("estimator")
     if not is_whole(version) or version != VERSION:
-        raise ValueError(f"a model of version {quote(version)}; this release reads version {VERSION}")
+        raise ValueError(
+            f"the model is of version {quote(version)}, and this release reads version {VERSION}: get a newer certree"
+        )
     makers: dict[Any, Any] = {maker.__name__: maker for maker in (SparseTreeClassifier, PolicyTree)}
     if estimator is not None and not (isinstance(estimator, str) and estimator in makers):
         raise ValueError(f"a model of an unknown estimator, {quote(estimator)}")
@@ -143,7 +145,7 @@ def _restore(document: Mapping[str, Any]) -> SparseTreeClassifier | PolicyTree:
     try:
         model.set_params(**document["settings"])._validate_params()
     except (TypeError, ValueError) as error:  # scikit-learn's refusals of a parameter are both
-        raise ValueError(f"settings of no {estimator}: {error}") from error
+        raise ValueError(f"the settings are not those of a {estimator}: {error}") from error
     if is_policy:
         policy = certificate["policy"]
         model.actions_ = np.array(tree.labels)
