@@ -5,6 +5,7 @@ die; what is wrong with a partition is said with its number."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pickle
@@ -457,30 +458,79 @@ def test_a_real_cluster_gives_the_same_answer(client: Any) -> None:
     assert_equals_memory(deep, SparseTreeClassifier(4, 0.004).fit(X[["few", "flag", "word"]], y, weights))
 
 
-def load_or_die(frame: Any, marks: str, fatal: int) -> Any:
-    """A partition whose worker is killed when it is read for the n-th time."""
-    folder = Path(marks)
-    n_reads = len(list(folder.iterdir()))
-    (folder / f"{n_reads}").touch()
-    if n_reads + 1 == fatal:
+@pytest.mark.parametrize(
+    "seed", [case if case in (1, 3, 4) else pytest.param(case, marks=pytest.mark.long) for case in range(len(CASES))]
+)
+def test_a_real_cluster_fits_random_tables_as_memory_does(client: Any, seed: int) -> None:
+    settings = {"max_depth": 3, "thresholds": 6, "regularization": 0.004, **CASES[seed]}
+    rng = np.random.default_rng(100 + seed)
+    X, y, weights = make_table(rng, 300, settings.pop("n_labels"), settings.pop("weights"))
+    # Partitions hold different words, and those that declare categories declare their own.
+    X = X.sort_values("word", ignore_index=True)
+    local = SparseTreeClassifier(**settings).fit(X.astype({"word": "category"}), y, weights)
+    ends = draw_ends(rng, len(X), 5)
+    frames = [X.iloc[first:last].astype({"word": "category"}) for first, last in pairwise([0, *ends, len(X)])]
+    given = None if weights is None else cut(pd.Series(weights), ends)
+    assert_equals_memory(DaskSparseTreeClassifier(**settings).fit(from_frames(frames), cut(y, ends), given), local)
+
+
+class Deadly:
+    """A function whose worker is killed in the middle of its first call."""
+
+    def __init__(self, name: str, mark: Path) -> None:
+        self.name = name
+        self.mark = mark
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        module, _, name = self.name.rpartition(".")
+        found = getattr(importlib.import_module(module), name)(*arguments, **named)
+        try:
+            self.mark.touch(exist_ok=False)
+        except FileExistsError:
+            return found
         os.kill(os.getpid(), signal.SIGKILL)
-    return frame
+        return None
+
+
+SHALLOW: dict[str, Any] = {"max_depth": 3}
+GATHERED: dict[str, Any] = {"max_depth": 4}
+GROWN: dict[str, Any] = {"max_depth": 5, "gather_limit": 100}
+WORK = [  # every kind of work that a worker is asked for
+    ("certree.dask.fitting.survey", SHALLOW),
+    ("certree.dask.fitting.profile", SHALLOW),
+    ("certree.dask.work.code_rows", SHALLOW),
+    ("certree.dask.work.facts_of", SHALLOW),
+    ("certree.dask.work.sum_parts", SHALLOW),
+    ("certree.dask.work.add_sums", SHALLOW),
+    ("certree.dask.crew.weigh_cells", SHALLOW),
+    ("certree.dask.work.weigh_rows", SHALLOW),
+    ("certree.dask.work.merge_parts", GATHERED),
+    ("certree.dask.work.join_merged", GATHERED),
+    ("certree.dask.fitting._search", GATHERED),
+    ("certree.dask.work.sum_leaves", GROWN),
+]
 
 
 @pytest.mark.filterwarnings("ignore")
-# The passes of this fit: survey, quantiles, codes, weighing the tree.
-@pytest.mark.parametrize("fatal", [2, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 3, 4))])
-def test_a_worker_that_dies_in_a_pass_changes_nothing(client: Any, tmp_path: Path, fatal: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        pytest.param(name, asked, marks=() if name.endswith(("sum_parts", "sum_leaves")) else pytest.mark.long)
+        for name, asked in WORK
+    ],
+)
+def test_a_worker_that_dies_at_work_changes_nothing(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asked: dict[str, Any]
+) -> None:
     rng = np.random.default_rng(30)
     X, y, weights = make_table(rng, 600, 2, "real")
-    ends, settings = [200, 400], {"max_depth": 3, "regularization": 0.004, "thresholds": 5}
-    others = cut(y, ends), cut(pd.Series(weights), ends)
-    calm = DaskSparseTreeClassifier(**settings).fit(cut(X, ends), *others)
-    frames = [dask.delayed(X.iloc[:200]), dask.delayed(load_or_die)(X.iloc[200:400], str(tmp_path), fatal),
-              dask.delayed(X.iloc[400:])]  # fmt: skip
-    parts = dd.from_delayed(frames, meta=X.iloc[:0], verify_meta=False)
-    model = DaskSparseTreeClassifier(**settings).fit(parts, *others)
-    assert len(list(tmp_path.iterdir())) > fatal
+    ends, settings = [200, 400], {"regularization": 0.004, "thresholds": 4, **asked}
+    columns = ["many", "few", "flag", "gaps"]
+    parts = cut(X[columns], ends), cut(y, ends), cut(pd.Series(weights), ends)
+    calm = DaskSparseTreeClassifier(**settings).fit(*parts)
+    monkeypatch.setattr(name, Deadly(name, tmp_path / "died"))
+    model = DaskSparseTreeClassifier(**settings).fit(*parts)
+    assert (tmp_path / "died").exists()
     assert_same(model, calm)
 
 
