@@ -85,22 +85,29 @@ class Table:
 
     def binarised(self) -> NDArray[np.uint8]:
         """Every threshold of every column as a two-valued column of its own, for solvers that know no others."""
-        columns = []
-        for column in self.X.T:
-            distinct = np.unique(column)
-            columns += [column <= threshold for threshold in (distinct[1:] + distinct[:-1]) / 2]
+        return self.binarise(self.X)
+
+    def binarise(self, X: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """The same two-valued columns of other rows."""
+        columns = [X[:, place] <= threshold for place, own in enumerate(self.thresholds) for threshold in own]
         return np.array(columns, dtype=np.uint8).T.copy()
+
+    @cached_property
+    def thresholds(self) -> list[NDArray[np.float64]]:
+        """Between any two neighbouring values of a column."""
+        distinct = [np.unique(column) for column in self.X.T]
+        return [(values[1:] + values[:-1]) / 2 for values in distinct]
 
 
 BALANCED = {"compas": 0, "broward": 0, "netherlands": 0, "fico": 1}
 """The column whose values are balanced: sex, and the ExternalRiskEstimate of FICO."""
 
 
-def count_picks(rows: int, percent: int) -> NDArray[np.int64]:
+def count_picks(rows: int, percent: int, draw: int = 0) -> NDArray[np.int64]:
     """How often each row is among so many percent of rows, picked at random; beyond 100 % all rows and then some."""
     whole, rest = divmod(rows * percent // 100, rows)
     counts = np.full(rows, whole, dtype=np.int64)
-    counts[np.random.default_rng(20240501).permutation(rows)[:rest]] += 1
+    counts[np.random.default_rng(20240501 + draw).permutation(rows)[:rest]] += 1
     return counts
 
 
@@ -130,7 +137,7 @@ Columns = tuple[Any, Any, str]
 """A matrix, labels of any kind or rewards (rows × actions), and the source in words."""
 
 
-def _frame(file: str) -> Any:
+def read_frame(file: str, **settings: Any) -> Any:
     """A CSV file of the data directory."""
     import pandas as pd
 
@@ -140,12 +147,12 @@ def _frame(file: str) -> Any:
     path = Path(directory) / file
     if not path.is_file():
         raise AbsentError(f"{file} is not in the directory that CERTREE_DATA names")
-    return pd.read_csv(path)
+    return pd.read_csv(path, **settings)
 
 
 def _raw(file: str, source: str) -> Columns:
     """A file whose columns are numbers and whose label comes last."""
-    frame = _frame(file)
+    frame = read_frame(file)
     return frame.iloc[:, :-1].to_numpy(float), frame.iloc[:, -1].to_numpy(), source
 
 
@@ -160,7 +167,7 @@ def _lalonde() -> Columns:
 def _coupon() -> Columns:
     import pandas as pd
 
-    frame = _frame("coupon.csv")
+    frame = read_frame("coupon.csv")
     X = pd.get_dummies(frame.iloc[:, :-1].astype(str), drop_first=True)
     return X.to_numpy(float), frame.iloc[:, -1].to_numpy(), "in-vehicle coupons, one-hot without one level each"
 

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def _status_megabytes(field: str) -> float:
 
 def prepare(request: dict[str, Any]) -> Callable[[], Outcome]:
     """The fit of a request, all that it needs lying ready."""
-    adapters.clock = adapters.CLOCKS[request["clock"]]
+    adapters.use_clock(adapters.CLOCKS[request["clock"]])
     contender = CONTENDERS[request["contender"]]
     table, tiny, options = load(request["table"]), load("tiny"), request["options"]
     weights = table.weights(request["weights"])
@@ -77,9 +76,14 @@ def end_process_after(seconds: float | None) -> None:
 
 
 def summarise(outcomes: list[Outcome]) -> dict[str, Any]:
-    answer = asdict(replace(outcomes[0], seconds=statistics.median(outcome.seconds for outcome in outcomes)))
-    answer["notes"] |= {"fits": len(outcomes)}
-    return answer
+    first = outcomes[0]
+    return {
+        "seconds": statistics.median(outcome.seconds for outcome in outcomes),
+        "objective": first.objective,
+        "status": first.status,
+        "leaves": first.leaves,
+        "notes": first.notes | {"fits": len(outcomes)},
+    }
 
 
 def is_settled(outcomes: list[Outcome], least: int = 1) -> bool:

@@ -92,7 +92,7 @@ def test_streed_says_what_it_cannot_take(monkeypatch: pytest.MonkeyPatch) -> Non
     table = tables.load("tiny-policy")
     with pytest.raises(UnsupportedError, match="no penalty"):
         adapters.fit_streed_policy(table, 2, 0.01, None, None)
-    monkeypatch.setattr(adapters, "MOST_BINARISED_BYTES", 200 * 15)
+    monkeypatch.setattr(adapters.base, "MOST_BINARISED_BYTES", 200 * 15)
     with pytest.raises(UnsupportedError, match="two-valued column a test: 16 of them"):
         adapters.fit_streed_policy(table, 2, 0.0, None, None)
 
