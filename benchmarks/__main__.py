@@ -15,6 +15,7 @@ from benchmarks.deep import continuous_deep
 from benchmarks.growth import growth
 from benchmarks.large import large
 from benchmarks.measure import Peers, measure, measure_together
+from benchmarks.paper.command import carry_out
 from benchmarks.policies import policies
 from benchmarks.regret import regret
 from benchmarks.sets import sets
@@ -83,7 +84,9 @@ def run_study(name: str, quick: bool, seconds: float, results: Path) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="certree beside its peers")
-    parser.add_argument("--suite", choices=[*SUITES, *STUDIES, "all"], default="all")
+    parser.add_argument("--suite", choices=[*SUITES, *STUDIES, "paper", "all"], default="all", help="all but paper")
+    parser.add_argument("--plan", default="published", help="of the suite paper: published, quick, or a TOML file")
+    parser.add_argument("--draw", action="store_true", help="of the suite paper: only draw what has been measured")
     parser.add_argument("--repeat", type=int, default=3, help="fits per contender and cell (default 3)")
     parser.add_argument("--peer-timeout", type=float, default=200, help="seconds a fit may take (default 200)")
     parser.add_argument("--quick", action="store_true", help="few small cells, once, 20 s at most: a smoke test")
@@ -92,6 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the tables are written")
     options = parser.parse_args(arguments)
 
+    if options.suite == "paper":
+        carry_out("quick" if options.quick else options.plan, options.results, is_drawn_only=options.draw)
+        return 0
     repeats, seconds = (1, min(20.0, options.peer_timeout)) if options.quick else (options.repeat, options.peer_timeout)
     peers = Peers(options.results / "peers.json")
     is_wrong = False

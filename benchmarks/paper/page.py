@@ -1,0 +1,138 @@
+"""The page: each figure of the paper with what the paper says and what is found. Its fixed words are in page.md."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from benchmarks.machine import describe
+from benchmarks.paper import look
+from benchmarks.paper.figures import draw_all
+from benchmarks.paper.look import Finding, Row
+from benchmarks.paper.plan import HERE, WHOLE, Plan
+from benchmarks.report import table_head
+
+STATUSES = (
+    "optimal", "approximate", "guessed", "greedy", "heuristic", "time_limit", "timeout", "memory", "crashed", "failed",
+    "unsupported", "missing", "absent",
+)  # fmt: skip
+WEIGHTS = (
+    "**The paper** shows the same histograms: inverse propensities that balance one column, and for Lalonde the cost "
+    "of a mistake, scaled to 1 to 100. **Here** they are computed from the data by `certree.weights.balance`. The "
+    "paper's source holds no numbers for them, so they cannot be compared bar by bar."
+)
+TREES = (
+    "**The paper** prints a tree for each depth from 2 to 5, rooted at “re75 ≤ 897.41” (depths 2 and 4), “education ≤ "
+    "11.5” (3) and “married ≤ 0.5” (5). It says neither which λ nor which labels they were fitted to."
+)
+BAD = STATUSES[STATUSES.index("timeout") :]
+
+
+def write_page(plan: Plan, rows: list[Row], page: Path) -> None:
+    is_docs = page.stem == "paper"
+    folder = page.parent / "images" / "paper" if is_docs else page.parent / page.stem
+    drawn = draw_all(rows, folder)
+    where = folder.relative_to(page.parent).as_posix()
+    findings = find_all(rows)
+    limits = sorted({cell.limits.seconds for cell in plan.cells})
+    machine = describe()
+    link = f"[{plan.name}.toml](../benchmarks/paper/plans/{plan.name}.toml)"
+    text = Template((HERE / "page.md").read_text(encoding="utf-8")).substitute(
+        paper="[paper](background.md)" if is_docs else "paper",
+        plan=link if is_docs else f"{plan.name}.toml",
+        state=_say_state(plan, rows),
+        summary="\n".join(_summarise(findings)),
+        limits=" or ".join(f"{limit:g}" for limit in limits),
+        gigabytes=f"{plan.cells[0].limits.gigabytes:g}",
+        machine=f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gigabytes']} GB.",
+        sections="\n".join([*_sections(findings, drawn, where), *_more_sections(rows, drawn, where)]).rstrip(),
+        outcomes="\n".join(_outcomes(rows)),
+        remarks="\n".join(_remarks(rows)),
+        versions=", ".join(sorted({row["version"] for row in rows if row["version"]})),
+    )
+    page.write_text(text, encoding="utf-8")
+
+
+def _say_state(plan: Plan, rows: list[Row]) -> str:
+    if len(rows) == len(plan.cells):
+        return f"All {len(plan.cells):,} cells of the plan have run."
+    splits, done = Counter(cell.split for cell in plan.cells), Counter(int(row["split"]) for row in rows)
+    names = {split: "whole sets" if split == WHOLE else f"split {split + 1}" for split in sorted(splits)}
+    shares = ", ".join(f"{name} {done[split]:,} of {splits[split]:,}" for split, name in names.items())
+    share = f"{len(rows):,} of {len(plan.cells):,} cells of the plan ({len(rows) / len(plan.cells):.0%})"
+    return f"**{share} have run so far** ({shares}). `make paper` measures what is missing and writes this page again."
+
+
+def find_all(rows: list[Row]) -> dict[str, tuple[str, Finding]]:
+    """The title of each claim, the picture that shows it, and what is found."""
+    return {
+        "Time against the share of rows that are duplicated": ("duplication", look.find_duplication(rows)),
+        "Sparsity against training accuracy": ("sparsity-train", look.find_sparsity(rows, "train")),
+        "Sparsity against test accuracy": ("sparsity-test", look.find_sparsity(rows, "test")),
+        "Training time against training accuracy": ("time-train", look.find_time(rows, "train")),
+        "Training time against test accuracy": ("time-test", look.find_time(rows, "test")),
+        "The three ways to use weights": ("", look.find_ways(rows)),
+        "Reference models": ("", look.find_reference(rows)),
+        "Accuracy against the size of the sample": ("sample-size", look.find_sample_size(rows)),
+    }
+
+
+def _summarise(findings: dict[str, tuple[str, Finding]]) -> list[str]:
+    lines = table_head(["claim", "here"])
+    for title, (_, finding) in findings.items():
+        is_bad = finding.verdict.startswith("not")
+        lines.append(f"| {title} | {f'**{finding.verdict}**' if is_bad else finding.verdict} |")
+    return lines
+
+
+def _sections(findings: dict[str, tuple[str, Finding]], drawn: list[str], where: str) -> list[str]:
+    lines = []
+    for title, (picture, finding) in findings.items():
+        lines += [f"## {title}", ""]
+        if picture in drawn:
+            lines += [f"![{title}]({where}/{picture}.png)", ""]
+        lines += [f"**The paper:** {finding.paper}", "", f"**Here ({finding.verdict}):** {finding.found}", ""]
+    return lines
+
+
+def _more_sections(rows: list[Row], drawn: list[str], where: str) -> list[str]:
+    lines = []
+    if "weights" in drawn:
+        lines += ["## Distribution of weights", "", f"![Distribution of weights]({where}/weights.png)", ""]
+        lines += [WEIGHTS, ""]
+    if "case-study" in drawn:
+        lines += ["## The trees of the case study", "", f"![Trees of the case study]({where}/case-study.png)", ""]
+        lines += _case_study(rows)
+    return lines
+
+
+def _case_study(rows: list[Row]) -> list[str]:
+    own = [row for row in look.of(rows, study="case study") if row["detail"]]
+    proved = sum(row["status"] == "optimal" for row in own)
+    roots = ", ".join(f"“{_root(row)}” at depth {row['depth']}" for row in own)
+    more = " The [case study](case-study.md) says how far labels depend on the matching."
+    found = f"**Here**, with λ = {own[0]['penalty']}, {proved} of {len(own)} trees are proved optimal. Their roots are "
+    return [TREES, "", f"{found}{roots}.{more if own[0]['set'] == 'lalonde' else ''}", ""]
+
+
+def _root(row: Row) -> str:
+    tree: Any = json.loads(row["detail"])
+    return f"{tree[0]} ≤ {tree[1]:g}" if isinstance(tree, list) else f"class {tree}"
+
+
+def _outcomes(rows: list[Row]) -> list[str]:
+    counts = look.count_outcomes(rows)
+    used = [status for status in STATUSES if any(own[status] for own in counts.values())]
+    lines = table_head(["method", *used])
+    for method, own in counts.items():
+        lines.append("| " + " | ".join([method, *(str(own[status] or "") for status in used)]) + " |")
+    return lines
+
+
+def _remarks(rows: list[Row]) -> list[str]:
+    bad = [row for row in rows if row["status"] in BAD]
+    counts = Counter((row["method"], row["status"], row["remark"]) for row in bad)
+    return [f"- {method}, {status}, {count} cells: {remark}" for (method, status, remark), count in counts.items()]

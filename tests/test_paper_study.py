@@ -1,0 +1,414 @@
+"""The paper's study: its plans, a runner that survives kills and rivals of every kind, and the page that it writes."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import random
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import __main__ as command
+from benchmarks import adapters
+from benchmarks.adapters import CONTENDERS, Contender, UnsupportedError
+from benchmarks.paper import cell as cells
+from benchmarks.paper import plan as plans
+from benchmarks.paper import runner
+from benchmarks.paper.ledger import COLUMNS, KEY, Ledger, read_rows
+from benchmarks.paper.plan import Cell, Limits, Method, Plan, read_plan
+from benchmarks.paper.prepare import double_rows, take_split
+from benchmarks.paper.sets import SETS, load_set, split_rows
+from benchmarks.tables import TABLES, AbsentError, load
+
+MEASURED = ("cpu", "wall", "took", "prepare", "megabytes")
+"""Columns that differ from run to run."""
+
+
+def quietly(plan: Plan, path: Path) -> list[dict[str, str]]:
+    return runner.run_plan(plan, path, say=lambda text: None)
+
+
+def lasting(rows: list[dict[str, str]]) -> list[tuple[str, ...]]:
+    """What must be the same in every run."""
+    return sorted(tuple(row[name] for name in COLUMNS if name not in MEASURED) for row in rows)
+
+
+# Plans ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["published", "quick"])
+def test_plans_name_sets_and_methods_that_exist(name: str) -> None:
+    plan = read_plan(name)
+    keys = [cell.key for cell in plan.cells]
+    assert len(set(keys)) == len(keys)
+    for cell in plan.cells:
+        assert cell.table in SETS or cell.table in TABLES
+        assert cell.method.contender in CONTENDERS or cell.method.contender == "histogram"
+    splits = [cell.split for cell in plan.cells]
+    assert splits == sorted(splits)
+
+
+def test_the_published_plan_is_the_papers() -> None:
+    plan = read_plan("published")
+    ours = [cell for cell in plan.cells if cell.study == "trade-off"]
+    assert {cell.split for cell in ours} == {0, 1, 2, 3, 4}
+    own = {cell.method.name for cell in ours if cell.method.contender == "certree"}
+    assert len(own) == 12
+    assert {cell.depth for cell in ours if cell.method.name == "direct, guessed"} == {2, 3, 4, 5, 6}
+    rivals = {cell.method.contender for cell in ours} - {"certree"}
+    assert rivals == {
+        "cart", "boosting", "streed", "contree", "gosdt", "pytrees", "pydl85", "licketysplit", "imodels",
+    }  # fmt: skip
+    penalties = {cell.penalty for cell in ours if cell.table == "compas" and cell.method.name == "direct, guessed"}
+    assert penalties == {0.005, 0.002, 0.001, 0.0005, 0.0002}
+    assert {cell.percent for cell in plan.cells if cell.study == "sample size"} == {100, 200, 300, 400, 500, 600}
+
+
+def test_a_plan_that_is_not_there_or_asks_twice_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="no plan 'nothing'; there are published, quick"):
+        read_plan("nothing")
+    grid = '[[grids]]\nstudy = "weights"\nsets = ["tiny"]\nmethods = ["weights"]\ndepths = [0]\npenalties = [0.1]\n'
+    grid += "splits = [-1]\n"
+    head = "[limits]\nseconds = 1\npatience = 2\ngigabytes = 4\n[sets.tiny]\npenalties = [0.1]\n"
+    (tmp_path / "twice.toml").write_text(head + grid + grid)
+    with pytest.raises(SystemExit, match="asks twice for weights tiny weights"):
+        read_plan(str(tmp_path / "twice.toml"))
+
+
+# Data -----------------------------------------------------------------------------------------------------------------
+
+
+def test_splits_keep_the_shares_of_labels_and_no_row_twice() -> None:
+    data = load_set("lalonde-rise")
+    rows, tested = split_rows(data, 0)
+    assert sorted([*rows, *tested]) == list(range(len(data.y)))
+    assert data.y[tested].mean() == pytest.approx(data.y.mean(), abs=0.01)
+    assert len(tested) == pytest.approx(0.2 * len(data.y), abs=1)
+    assert set(tested) != set(split_rows(data, 1)[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("lalonde", (722, 7)),
+        ("broward", (1954, 38)),
+        ("coupon", (2653, 87)),
+        ("diabetes", (5000, 1245)),
+        ("compas", (6907, 7)),
+        ("fico", (10459, 23)),
+        ("netherlands", (11000, 9)),
+        ("netherlands-20000", (20000, 22)),
+    ],
+)
+def test_sets_are_those_of_the_paper(name: str, shape: tuple[int, int]) -> None:
+    try:
+        data = load_set(name)
+    except AbsentError as reason:
+        pytest.skip(str(reason))
+    assert data.X.shape == shape
+    assert len(data.columns) == shape[1]
+    assert (data.weights > 0).all()
+    assert data.y.max() == (2 if name == "lalonde" else 1)
+
+
+def test_copies_are_in_proportion_to_weights() -> None:
+    split = take_split("lalonde-rise", 0)
+    copied = split.copied(split.table, 100)
+    expected = np.round(100 * split.weights / split.weights.max())
+    assert len(copied.y) == expected.sum()
+    doubled = double_rows("tiny-continuous", 150, 0)
+    assert doubled.weights.sum() == 500
+    assert set(doubled.weights) == {2.0, 3.0}
+    assert doubled.guess is double_rows("tiny-continuous", 100, 0).guess
+
+
+# The file of results --------------------------------------------------------------------------------------------------
+
+
+def key_of(number: int) -> tuple[str, ...]:
+    return ("trade-off", "tiny", "a, b", "2", "0.01", "", str(number))
+
+
+def test_a_row_that_is_cut_anywhere_is_cut_off_and_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # hundreds of files, none of them to be kept
+    ledger = Ledger(path)
+    for number in range(2):
+        ledger.append(key_of(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
+    ledger.close()
+    whole = path.read_bytes()
+    assert whole.count(b"\n") == 3
+    for length in range(len(whole) + 1):
+        path.write_bytes(whole[:length])
+        complete = max(whole[:length].count(b"\n") - 1, 0)
+        assert len(read_rows(path)) == complete
+        again = Ledger(path)
+        assert len(again.rows) == complete
+        for number in range(complete, 2):
+            again.append(key_of(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
+        again.close()
+        assert path.read_bytes() == whole
+
+
+def test_a_row_is_never_written_twice_and_one_run_appends_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path / "rows.csv")
+    ledger.append(key_of(0), {"status": "optimal"})
+    with pytest.raises(ValueError, match="measured already"):
+        ledger.append(key_of(0), {"status": "optimal"})
+    monkeypatch.setattr("benchmarks.paper.ledger.LOCK_SECONDS", 0.0)
+    with pytest.raises(SystemExit, match="another run"):
+        Ledger(tmp_path / "rows.csv")
+    ledger.close()
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SystemExit, match="other columns"):
+        read_rows(tmp_path / "other.csv")
+    (tmp_path / "short.csv").write_text(",".join(COLUMNS) + "\n1,2\n")
+    with pytest.raises(SystemExit, match="line 2 has 2 fields"):
+        read_rows(tmp_path / "short.csv")
+
+
+# Rivals of every kind -------------------------------------------------------------------------------------------------
+
+
+def hang(*_: Any, **__: Any) -> Any:
+    time.sleep(1000)
+
+
+def spin(*_: Any, **__: Any) -> Any:
+    while True:
+        pass
+
+
+def abort(*_: Any, **__: Any) -> Any:
+    os.abort()
+
+
+def leave(*_: Any, **__: Any) -> Any:
+    os._exit(3)
+
+
+def eat(*_: Any, **__: Any) -> Any:
+    eaten = []
+    while True:
+        eaten.append(np.ones(4 << 20))
+        time.sleep(0.001)
+
+
+def ask_too_much(*_: Any, **__: Any) -> Any:
+    return np.ones(1 << 40)
+
+
+def refuse(*_: Any, **__: Any) -> Any:
+    raise UnsupportedError("not with these labels")
+
+
+def raise_fault(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("broken\nin two lines")
+
+
+def only_when_it_counts(fit: Any) -> Any:
+    """A rival that behaves in the tiny fit that warms it up."""
+
+    def asked(table: Any, *rest: Any, **options: Any) -> Any:
+        return None if table.name == "tiny" else fit(table, *rest, **options)
+
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("fit", "status", "remark"),
+    [
+        (hang, "timeout", "by the clock"),
+        (spin, "timeout", "of processor time"),
+        (abort, "crashed", "SIGABRT"),
+        (leave, "crashed", "exit code 3"),
+        (eat, "memory", "more than 1 GB"),
+        (ask_too_much, "memory", "asked for more"),
+        (refuse, "unsupported", "not with these labels"),
+        (raise_fault, "failed", "RuntimeError: broken in two lines"),
+    ],
+)
+def test_a_bad_rival_is_a_row(
+    fit: Any, status: str, remark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rival = Contender("rival", "scikit-learn", only_when_it_counts(fit), is_exact=False, knows_weights=True)
+    monkeypatch.setitem(CONTENDERS, "rival", rival)
+    monkeypatch.setattr(runner, "SPARE_SECONDS", 0.5 if fit is hang else 60.0)
+    limits = Limits(0.01, 4, 1.0)
+    bad = Cell("trade-off", "tiny-continuous", Method("rival", "rival"), 2, 0.01, 0, math.nan, limits, 10)
+    good = replace(bad, method=Method("CART", "cart"))
+    rows = quietly(Plan("bad", [bad, good]), tmp_path / "rows.csv")
+    assert [row["status"] for row in rows] == [status, "greedy"]
+    assert remark in rows[0]["remark"]
+    assert float(rows[0]["took"]) > 0
+
+
+def test_a_missing_rival_and_absent_data_are_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CONTENDERS, "rival", Contender("rival", "no-such-package", hang, is_exact=False))
+    limits = Limits(1, 4, 4)
+    missing = Cell("trade-off", "tiny", Method("rival", "rival"), 2, 0.01, 0, math.nan, limits, 10)
+    monkeypatch.delenv("CERTREE_DATA", raising=False)
+    load_set.cache_clear()
+    absent = replace(missing, table="fico", method=Method("CART", "cart"))
+    rows = quietly(Plan("bad", [missing, absent]), tmp_path / "rows.csv")
+    assert [row["status"] for row in rows] == ["missing", "absent"]
+    assert rows[0]["remark"] == "no-such-package is not installed"
+    assert "CERTREE_DATA" in rows[1]["remark"]
+
+
+def test_limits_by_the_clock_follow_the_pace_of_the_machine() -> None:
+    limits, pace = Limits(2.0, 8.0, 4.0), runner.Pace()
+    assert pace.stretch(limits) == 2.0
+    for _ in range(9):
+        pace.learn({"cpu": 1.0, "wall": 3.0})
+        pace.learn({"cpu": 0.001, "wall": 3.0})
+        pace.learn({"status": "failed"})
+    assert pace.stretch(limits) == 6.0
+    for _ in range(9):
+        pace.learn({"cpu": 1.0, "wall": 30.0})
+    assert pace.stretch(limits) == 8.0
+
+
+def test_the_time_left_is_told_by_what_cells_like_these_took() -> None:
+    row = dict.fromkeys(COLUMNS, "") | {"set": "tiny", "method": "CART", "depth": "2", "took": "3"}
+    other = row | {"method": "direct", "took": "5"}
+    limits = Limits(1, 4, 4)
+    cart = Cell("trade-off", "tiny", Method("CART", "cart"), 2, 0.01, 0, math.nan, limits, 10)
+    assert runner.estimate([cart], [row, other]) == 3.0
+    assert runner.estimate([replace(cart, table="elsewhere")], [row, other]) == 3.0
+    assert runner.estimate([cart, replace(cart, depth=5)], [row, other]) == 3.0 + 4.0
+    assert runner.estimate([cart], []) == 1.0
+
+
+# Kills ----------------------------------------------------------------------------------------------------------------
+
+
+def small_plan() -> Plan:
+    limits, never = Limits(2, 8, 4), math.nan
+    ours = [Method(name, "certree", options={"method": name}) for name in ("direct", "sample")]
+    fits = [
+        Cell("trade-off", "tiny-continuous", method, depth, 0.01, split, never, limits, 10)
+        for split in (0, 1)
+        for method in (*ours, Method("CART", "cart"))
+        for depth in (1, 2)
+    ]
+    weights = Method("weights", "histogram")
+    described = [
+        Cell("weights", name, weights, 0, 0.0, -1, float(copy), limits, 10)
+        for name in ("tiny", "tiny-continuous")
+        for copy in range(10)
+    ]
+    return Plan("small", [*fits, *described])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of a fork beside idle threads
+def test_twenty_kills_lose_no_row_and_double_none(tmp_path: Path) -> None:
+    plan = small_plan()
+    started = time.perf_counter()
+    undisturbed = quietly(plan, tmp_path / "undisturbed.csv")
+    seconds = time.perf_counter() - started
+    assert len(undisturbed) == len(plan.cells)
+    path, moments = tmp_path / "killed.csv", random.Random(1)
+    lengths = set()
+    for _ in range(20):
+        child = os.fork()
+        if child == 0:
+            try:
+                quietly(plan, path)
+            finally:
+                os._exit(0)
+        time.sleep(moments.uniform(0, seconds / 10))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        lengths.add(path.stat().st_size if path.exists() else 0)
+    assert len(lengths) > 2  # it was killed in the middle
+    rows = quietly(plan, path)
+    assert lasting(rows) == lasting(undisturbed)
+    with path.open(newline="") as file:
+        keys = [tuple(row[name] for name in KEY) for row in csv.DictReader(file)]
+    assert sorted(keys) == sorted(cell.key for cell in plan.cells)
+
+
+# Adapters -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", ["tiny", "tiny-continuous"])
+def test_gosdt_finds_the_same_optimum(table: str) -> None:
+    if not CONTENDERS["gosdt"].is_installed:
+        pytest.skip("gosdt is not installed")
+    data = load(table)
+    ours = CONTENDERS["certree"].fit(data, 2, 0.02, None, None)
+    theirs = CONTENDERS["gosdt"].fit(data, 2, 0.02, None, 60.0)
+    assert theirs.objective == pytest.approx(ours.objective, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pytrees", "pydl85"])
+def test_dl85_makes_the_fewest_errors(name: str) -> None:
+    if not CONTENDERS[name].is_installed:
+        pytest.skip(f"{CONTENDERS[name].package} is not installed")
+    data = load("tiny")
+    ours = CONTENDERS["certree"].fit(data, 3, 0.0, None, None)
+    assert CONTENDERS[name].fit(data, 3, 0.0, None, 60.0).objective == pytest.approx(ours.objective, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["certree", "cart", "boosting", "streed", "contree", "gosdt", "pytrees", "pydl85"])
+def test_adapters_predict_other_rows(name: str) -> None:
+    if not CONTENDERS[name].is_installed:
+        pytest.skip(f"{CONTENDERS[name].package} is not installed")
+    data = load("tiny")
+    found = CONTENDERS[name].fit(data, 2, 0.01, None, 60.0)
+    assert found.predict is not None
+    predicted = np.asarray(found.predict(data.X))
+    np.testing.assert_array_equal(np.asarray(found.predict(data.X[:7])), predicted[:7])
+    penalty = 0.0 if name == "boosting" else 0.01
+    assert found.objective == pytest.approx(adapters.objective(data, predicted, found.leaves, penalty, None))
+
+
+def test_every_library_has_a_file_of_its_own() -> None:
+    folder = Path(adapters.__file__).parent
+    for contender in CONTENDERS.values():
+        assert Path(sys.modules[contender.fit.__module__].__file__ or "").parent == folder
+
+
+def test_a_method_that_copies_rows_has_no_reference() -> None:
+    broken = Method("broken", "cart", is_copied=True, has_reference=True)
+    asked = Cell("trade-off", "tiny", broken, 2, 0.01, 0, math.nan, Limits(1, 4, 4), 10)
+    with pytest.raises(ValueError, match="rows are copied"):
+        cells.prepare(asked, 1.0)
+    assert plans.WHOLE == -1
+
+
+# The whole ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_quick_plan_runs_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--suite", "paper", "--quick", "--results", str(tmp_path)]) == 0
+    rows = read_rows(tmp_path / "paper-quick.csv")
+    assert len(rows) == len(read_plan("quick").cells)
+    assert f"{len(rows)} of {len(rows)} cells" in capsys.readouterr().out
+    by_method = {row["method"]: row for row in rows}
+    assert by_method["direct"]["status"] == "optimal"
+    assert by_method["GOSDT"]["status"] in ("optimal", "missing")
+    assert all(row["status"] not in ("failed", "crashed", "timeout", "memory") for row in rows)
+    same = [row for row in rows if row["study"] == "duplication" and row["percent"] == "100"]
+    assert len({row["objective"] for row in same}) == 1
+    page = (tmp_path / "paper-quick.md").read_text(encoding="utf-8")
+    for name in ("duplication", "sparsity-train", "sparsity-test", "time-train", "time-test", "sample-size", "weights"):
+        assert f"{name}.png" in page
+    for line in page.splitlines():
+        if line.startswith("!["):
+            assert (tmp_path / line.split("](")[1].rstrip(")")).stat().st_size > 1000
