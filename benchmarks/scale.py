@@ -3,7 +3,8 @@
     python -m benchmarks.scale --rows 10000000 --columns 20 --thresholds 32 --workers 1 2 --repeats 5
 
 Every worker is a process of one thread on this machine. The table is made where it lies, from a seed, and persisted as
-32-bit floats. Seconds are those of a whole fit; memory is the largest that any worker held while it ran.
+32-bit floats. Seconds are those of a whole fit; busy seconds are the processor time of the busiest worker and of this
+process, which is client and scheduler; memory is the largest that any worker held while it ran.
 """
 
 from __future__ import annotations
@@ -46,6 +47,11 @@ def read_peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def read_busy(client: Client) -> tuple[dict[str, float], float]:
+    """Processor seconds of every worker, and of this process."""
+    return dict(client.run(time.process_time)), time.process_time()
+
+
 def fit_certree(X: Any, y: Any, weight: Any, thresholds: int) -> str:
     model = DaskSparseTreeClassifier(3, 0.001, thresholds=thresholds).fit(X, y, weight)
     passes, blocks = (model.statistics_[name] for name in ("passes", "blocks"))
@@ -76,19 +82,23 @@ def measure(arguments: argparse.Namespace, n_workers: int) -> None:
         if arguments.xgboost and importlib.util.find_spec("xgboost"):
             runs["xgboost"] = lambda: fit_xgboost(X, y, weight, client)
         for name, run in runs.items():
-            seconds, said = [], ""
+            seconds, busy, said = [], [], ""
             for _ in range(arguments.repeats):
-                start = time.perf_counter()
+                before, start = read_busy(client), time.perf_counter()
                 try:
                     said = run()
                 except Exception as error:  # a booster that exceeds the memory is a result
                     said = f"failed: {type(error).__name__}: {error}"
                 seconds.append(time.perf_counter() - start)
+                after = read_busy(client)
+                workers = [now - before[0].get(address, 0.0) for address, now in after[0].items()]
+                busy.append((max(workers), after[1] - before[1]))
             peak = max(client.run(read_peak).values())
             print(
                 f"{name}: {arguments.rows} rows × {arguments.columns} columns × {arguments.thresholds} thresholds, "
-                f"{n_workers} workers: {statistics.median(seconds):.1f} s (median of {len(seconds)}), "
-                f"{peak:.0f} MB; {said}",
+                f"{n_workers} workers: {statistics.median(seconds):.1f} s (median of {len(seconds)}; "
+                f"{' '.join(f'{own:.1f}' for own in seconds)}), busy {max(own for own, _ in busy):.1f} s and "
+                f"{max(own for _, own in busy):.1f} s, {peak:.0f} MB; {said}",
                 flush=True,
             )
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "bindings/arrays.hpp"
+#include "sums/places.hpp"
 #include "sums/stumps.hpp"
 
 namespace certree::door {
@@ -103,6 +104,28 @@ nb::tuple best_stumps(Vector<std::int64_t> cells, Matrix<std::int32_t> sets, Vec
     return nb::make_tuple(to_numpy(std::move(best.gain)), to_numpy(std::move(best.test)));
 }
 
+nb::tuple places(Vector<double> values, Vector<std::int64_t> amounts, Vector<double> ends, bool are_rows_asked) {
+    if (values.size() != amounts.size()) {
+        throw nb::value_error("values and amounts have different numbers of rows");
+    }
+    Places found;
+    {
+        nb::gil_scoped_release release;
+        found = find_places(view(values), view(amounts), view(ends), are_rows_asked);
+    }
+    return nb::make_tuple(to_numpy(std::move(found.mass)), to_numpy(std::move(found.equal)),
+                          to_numpy(std::move(found.rows)), to_numpy(std::move(found.places)));
+}
+
+nb::object code(Vector<double> values, Vector<double> ends, std::uint16_t missing) {
+    std::vector<std::uint16_t> codes;
+    {
+        nb::gil_scoped_release release;
+        codes = code_values(view(values), view(ends), missing);
+    }
+    return to_numpy(std::move(codes));
+}
+
 }  // namespace
 
 void define_sums(nb::module_& m) {
@@ -116,6 +139,8 @@ void define_sums(nb::module_& m) {
     m.def("find_stumps", &best_stumps, nb::kw_only(), nb::arg("cells"), nb::arg("sets"), nb::arg("sizes"),
           nb::arg("n_tests"), nb::arg("base"), nb::arg("n_added"), nb::arg("added"), nb::arg("n_labels"),
           nb::arg("least"), nb::arg("pairs"));
+    m.def("find_places", &places, nb::arg("values"), nb::arg("amounts"), nb::arg("ends"), nb::arg("are_rows_asked"));
+    m.def("code_values", &code, nb::arg("values"), nb::arg("ends"), nb::arg("missing"));
     m.attr("NOTHING") = nothing;
 }
 

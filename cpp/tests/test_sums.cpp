@@ -1,7 +1,10 @@
 // Sums over cells, and what leaves and stumps gain in quadrants of two tests, against the rows themselves.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 
+#include "sums/places.hpp"
 #include "sums/stumps.hpp"
 #include "tests/test.hpp"
 
@@ -164,6 +167,50 @@ TEST(sums_are_what_rows_add_up_to) {
                 }
             }
         }
+    }
+}
+
+TEST(sums_places_among_ends) {
+    std::mt19937_64 random(44);
+    const auto pick = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
+    for (int n = 0; n < 200; ++n) {
+        std::vector<double> values(static_cast<std::size_t>(pick(0, 60)));
+        std::vector<Amount> amounts;
+        for (double& value : values) {
+            value = pick(0, 9) == 0 ? std::numeric_limits<double>::quiet_NaN() : pick(-8, 8) / 2.0;
+            amounts.push_back(pick(0, 9));
+        }
+        std::vector<double> ends;
+        for (double end = -5.0; end <= 5.0; end += 0.5) {
+            if (pick(0, 9) < 4) {
+                ends.push_back(end);
+            }
+        }
+        const Places found = find_places(values, amounts, ends, true);
+        const std::vector<std::uint16_t> codes = code_values(values, ends, 99);
+        std::vector<Amount> mass(ends.size() + 1, 0);
+        std::vector<Amount> equal(ends.size(), 0);
+        std::vector<std::int64_t> rows;
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (std::isnan(values[i])) {
+                CHECK(codes[i] == 99);
+                continue;
+            }
+            const auto place = static_cast<std::size_t>(
+                std::count_if(ends.begin(), ends.end(), [&](double end) { return end < values[i]; }));
+            CHECK(codes[i] == place);
+            mass[place] += amounts[i];
+            if (place < ends.size() && ends[place] == values[i]) {
+                equal[place] += amounts[i];
+            }
+            if (place % 2 == 1) {
+                rows.push_back(static_cast<std::int64_t>(i));
+            }
+        }
+        CHECK(found.mass == mass);
+        CHECK(found.equal == equal);
+        CHECK(found.rows == rows);
+        CHECK(found.places.size() == rows.size());
     }
 }
 

@@ -109,6 +109,10 @@ NOTHING: int
 def add_cells(
     codes: NDArray[Any], sizes: NDArray[Any], amounts: NDArray[Any], sets: NDArray[Any], cells: NDArray[Any]
 ) -> None: ...
+def find_places(
+    values: NDArray[Any], amounts: NDArray[Any], ends: NDArray[Any], are_rows_asked: bool
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
+def code_values(values: NDArray[Any], ends: NDArray[Any], missing: int) -> NDArray[Any]: ...
 def find_leaf_gains(
     *,
     cells: NDArray[Any],

@@ -235,6 +235,8 @@ def open_station(described: Mapping[str, Any], n_threads: int) -> Station:
 
 
 add_cells = _engine.add_cells
+code_values = _engine.code_values
+find_places = _engine.find_places
 find_leaf_gains = _engine.find_leaf_gains
 find_stumps = _engine.find_stumps
 NO_GAIN: int = _engine.NOTHING

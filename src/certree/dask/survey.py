@@ -12,7 +12,7 @@ column of numbers the values next to its cuts. Its features are those of the who
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.amounts import add_by_group, exact_sum, to_amounts
+from certree.amounts import exact_sum, to_amounts
 from certree.dask.parts import Rows
 from certree.features import Features, make_features, quantile_targets, read_chosen, read_places, sort_categories
 from certree.problem import least_leaf_weight
-from certree.solver import bin_numeric
+from certree.solver import bin_numeric, code_values, find_places
 from certree.table import Table, count_missing, first_text, name_row
 
 Array = NDArray[Any]
@@ -261,42 +261,56 @@ def profile(
 
 
 def _profile_column(values: Array, amounts: Array, brackets: Array, most_points: int) -> Profile:
-    present = ~np.isnan(values)
-    if not present.all():
-        values, amounts = values[present], amounts[present]
-    # Where a value stands among the ends: odd is inside a bracket (above its lower end, up to its upper end).
-    ends = brackets.ravel()
-    place = np.searchsorted(ends, values, side="left")
-    mass = np.concatenate(([0], np.cumsum(add_by_group(place, amounts, len(ends) + 1))))
+    values = np.ascontiguousarray(values)
     found: list[tuple[Array, Array, Array]] = []
     share = max(most_points // len(brackets), 16)
-    for number, (low, high) in enumerate(brackets.tolist()):
-        inside = slice(None) if (low, high) == (-np.inf, np.inf) else place == 2 * number + 1
-        base, top = int(mass[2 * number + 1]), int(mass[2 * number + 2])
-        codes, distinct = bin_numeric(np.ascontiguousarray(values[inside]))
-        upto = base + np.cumsum(add_by_group(codes, amounts[inside], len(distinct)))
-        before = np.concatenate(([base], upto[:-1]))[: len(upto)]
-        if len(distinct) > share:
-            kept = _choose_points(upto, share)
-            distinct, upto, before = distinct[kept], upto[kept], before[kept]
+    for number, (low, high, base, top, inside) in enumerate(_find_inside(values, amounts, brackets)):
+        distinct, upto, before = _choose_points(values[inside], amounts[inside], share)
         if number == 0 or brackets[number - 1, 1] != low:
             found.append((np.array([low]), np.array([base]), np.array([base])))
-        found.append((distinct + 0.0, upto, before))
+        found.append((distinct + 0.0, base + upto, base + before))
         if len(distinct) == 0 or distinct[-1] != high:
             found.append((np.array([high]), np.array([top]), np.array([top])))
     points, upto, before = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    largest = values.max(initial=-np.inf)
-    second = values[values < largest].max(initial=-np.inf)
+    largest = np.fmax.reduce(values, initial=-np.inf)
+    second = np.fmax.reduce(values[values < largest], initial=-np.inf)
     return Profile(points, upto, before, (float(second) + 0.0, float(largest) + 0.0))
 
 
-def _choose_points(upto: Array, n_points: int) -> Array:
-    """Places spread by weight and by rank, the first and the last among them."""
-    n_values = len(upto)
-    by_rank = np.linspace(0, n_values - 1, n_points // 2).astype(np.int64)
-    targets = np.linspace(float(upto[0]), float(upto[-1]), n_points // 2)
-    by_weight = np.searchsorted(upto, targets).clip(max=n_values - 1)
-    return np.unique(np.concatenate((by_rank, by_weight)))
+def _find_inside(
+    values: Array, amounts: Array, brackets: Array
+) -> Iterator[tuple[float, float, int, int, slice | Array]]:
+    """Each bracket's ends, the amounts up to them, and the rows inside: above the lower end, up to the upper one."""
+    # The place of such a row among all ends is odd.
+    is_all = brackets.tolist() == [[-np.inf, np.inf]]
+    mass, _, rows, places = find_places(values, amounts, brackets.ravel(), not is_all)
+    upto = np.cumsum(mass)
+    order = np.argsort(places, kind="stable")
+    rows, places = rows[order], places[order]
+    for number, (low, high) in enumerate(brackets.tolist()):
+        place = 2 * number + 1
+        first, last = np.searchsorted(places, [place, place + 1])
+        yield low, high, int(upto[place - 1]), int(upto[place]), slice(None) if is_all else rows[first:last]
+
+
+def _choose_points(values: Array, amounts: Array, n_points: int) -> tuple[Array, Array, Array]:
+    """Distinct values, and the amounts up to and before each: all of them where they are few, else some."""
+    sample = values
+    if len(values) > 8 * n_points:
+        # Rows spread by number and by weight; what they weigh is then counted in all rows.
+        weight = np.cumsum(amounts)
+        targets = np.linspace(0.0, float(weight[-1]), 2 * n_points)
+        by_weight = np.searchsorted(weight, targets).clip(max=len(values) - 1)
+        sample = values[np.concatenate((np.arange(0, len(values), len(values) // (2 * n_points)), by_weight))]
+    points = np.unique(sample)
+    points = points[~np.isnan(points)]
+    if len(points) <= n_points and sample is not values:
+        points = bin_numeric(values)[1]  # they may be few
+    if len(points) > n_points:
+        points = points[np.linspace(0, len(points) - 1, n_points).astype(np.int64)]
+    mass, equal, _, _ = find_places(values, amounts, points, False)
+    upto = np.cumsum(mass[:-1])
+    return points, upto, upto - equal
 
 
 Ask = Callable[[Brackets, int], Sequence[Mapping[int, Profile]]]
@@ -383,8 +397,7 @@ class Coding:
         """Codes of a column of a partition, as `read_numbers` gives it."""
         missing = self.size - 1
         if self.edges is not None:
-            codes = np.searchsorted(self.edges, values, side="left")
-            return np.where(np.isnan(values), missing, codes) if self.has_missing else codes
+            return code_values(np.ascontiguousarray(values), self.edges, missing)
         assert self.places is not None
         if values.dtype == np.bool_:
             return np.array([self.places.get(False, 0), self.places.get(True, 0)])[values.astype(np.int8)]
