@@ -15,7 +15,8 @@ from random_problems import CONSTRAINTS, Table, tables
 
 from certree import Problem, SparseTreeClassifier
 from certree.solver import Limits
-from certree.tree_set import TreeSet, _count_without_limit, find_tree_set, good_trees
+from certree.tree_set import TreeSet, find_tree_set, good_trees
+from certree.tree_set.graph import count_without_limit
 
 MOST_TREES = 400
 
@@ -203,11 +204,11 @@ def test_more_than_a_billion_trees_are_counted_and_drawn(weighted: bool, monkeyp
     # Without weights the number is exact: the same by Python's integers, without any limit.
     if not weighted:
         assert found.count.is_exact
-        assert sum(_count_without_limit(found._graph, counts_ways=False)) == found.count
+        assert sum(count_without_limit(found.graph.arrays, counts_ways=False)) == found.count
     else:
         assert most <= 1.1 * least
         # Where memory is short the interval is wider, and true.
-        monkeypatch.setattr("certree.tree_set.MOST_ENTRIES", 300_000)
+        monkeypatch.setattr("certree.tree_set.graph.MOST_ENTRIES", 300_000)
         lowest, highest = found.restrict(tolerance=0.04).count_bounds
         assert lowest <= least <= most <= highest
     drawn = found.sample(20, random_state=0)
@@ -272,7 +273,7 @@ def test_short_memory_bounds_the_count(weighted: bool, monkeypatch: pytest.Monke
     exact = good_trees(X, y, weights, **arguments).count
     assert exact.is_exact
     assert exact > 5_000
-    monkeypatch.setattr("certree.tree_set.MOST_ENTRIES", 700)
+    monkeypatch.setattr("certree.tree_set.graph.MOST_ENTRIES", 700)
     found = good_trees(X, y, weights, **arguments)
     least, most = found.count_bounds
     assert least <= exact <= most
@@ -288,14 +289,14 @@ def test_short_memory_bounds_the_count(weighted: bool, monkeypatch: pytest.Monke
 def test_counts_beyond_all_machine_numbers() -> None:
     X, y, _ = make_table()
     found = good_trees(X, y, tolerance=0.01, max_depth=3, regularization=0.01)
-    exact = _count_without_limit(found._graph, counts_ways=False)
+    exact = count_without_limit(found.graph.arrays, counts_ways=False)
     assert sum(exact) == found.count
-    assert sum(_count_without_limit(found._graph, counts_ways=True)) == found.count_written()
+    assert sum(count_without_limit(found.graph.arrays, counts_ways=True)) == found.count_written()
 
 
 def test_counting_needs_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long lists of costs, with idle pairs among them, are not taken for numbers beyond 128 bits."""
-    monkeypatch.setattr("certree.tree_set._count_without_limit", None)
+    monkeypatch.setattr("certree.tree_set.graph.count_without_limit", None)
     X, y, weights = make_table(weighted=True)
     assert good_trees(X, y, weights, tolerance=0.04, max_depth=3, regularization=0.005).count.is_exact
 

@@ -185,12 +185,12 @@ class BudgetSet:
         """
         self._need_complete("columns")
         superset, n_shapes = self._found.superset, self._found.n_shapes
-        could_ask = superset._column_sets[np.unique(superset._graph["columns"])].any(axis=0)
+        could_ask = superset.graph.columns_in_use
         facts = []
         for number, column in enumerate(self.problem.features.columns):
             without = self._policies
             if could_ask[number]:
-                others = {(tree._axis, tree._code) for tree in superset._leave_out({number})[:n_shapes]}
+                others = {(tree._axis, tree._code) for tree in superset.leave_out({number})[:n_shapes]}
                 without = tuple(own for own in self if (own._listed.shape._axis, own._listed.shape._code) in others)
             share = 1 - len(without) / len(self)
             objective = without[0].objective if without else math.nan
