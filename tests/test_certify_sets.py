@@ -132,7 +132,7 @@ def test_the_complete_part_of_a_stopped_set_is_proved() -> None:
     rng = np.random.default_rng(5)
     X, y = rng.integers(0, 5, (40, 5)), rng.integers(0, 2, 40)
     n_proved = 0
-    for limit in (20_000, 84_000, 88_000, 92_000, 96_000, 100_000):
+    for limit in (20_000, 100_000, 110_000, 113_000, 117_000, 121_000):
         found = good_trees(X, y, tolerance=0.05, max_depth=3, regularization=0.02, memory_limit=limit)
         for part in (found, found.complete_part()):
             trees = [member.tree for member in part[:20]]

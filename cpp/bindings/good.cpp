@@ -76,8 +76,8 @@ nb::object write_count(Count count) {
 }
 
 // The work under watch; what it threw is thrown here. False: Ctrl-C stopped it.
-template <class Work>
-void watch(const Control& control, const Work& work) {
+template <class Work, class Report>
+void watch(const Control& control, const Work& work, const Report& report) {
     std::exception_ptr failure;
     const bool is_well = work_watched(
         [&] {
@@ -87,7 +87,7 @@ void watch(const Control& control, const Work& work) {
                 failure = std::current_exception();
             }
         },
-        control, [] {});
+        control, report);
     if (!is_well) {
         throw nb::python_error();
     }
@@ -99,7 +99,7 @@ void watch(const Control& control, const Work& work) {
 // Short work and all that cannot be cut short: a stop leaves nothing to return.
 template <class Work>
 void watch_or_raise(const Control& control, const Work& work) {
-    watch(control, work);
+    watch(control, work, [] {});
     if (control.should_stop()) {
         PyErr_SetNone(PyExc_KeyboardInterrupt);
         throw nb::python_error();
@@ -112,7 +112,8 @@ nb::dict find(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std
               std::int64_t min_samples_leaf, double min_weight_leaf, std::optional<Vector<double>> leaf_weights,
               std::optional<Vector<std::int32_t>> arms, std::int32_t n_arms, std::int64_t min_samples_arm,
               Vector<std::int32_t> column_of_axis, std::int32_t n_columns, double tolerance, double share, bool idle,
-              double total, double time_limit, std::int64_t memory_limit, int n_threads, std::uint32_t switches) {
+              double total, double time_limit, std::int64_t memory_limit, int n_threads, std::uint32_t switches,
+              nb::object progress) {
     Input input = read_input(codes, sizes, categorical, labels, weights, costs, n_labels, normaliser, leaf_weights,
                              arms, n_arms, std::nullopt);
     input.total = total;
@@ -127,13 +128,20 @@ nb::dict find(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<std
     wish.has_idle = idle;
     wish.column_of_axis = view(column_of_axis);
     wish.n_columns = n_columns;
+    Progress seen;
+    wish.progress = &seen;
     std::optional<Instance> instance;
     Settings settings;
     Found found;
-    watch(control, [&] {
+    const auto work = [&] {
         instance.emplace(prepare(input, constraints.has_leaf_minimum(), switches));
         settings = instance->settings(constraints, regularization);
         found = find_good_trees(*instance, settings, limits, control, wish);
+    };
+    watch(control, work, [&] {
+        if (!progress.is_none()) {
+            progress(seen.n_looked_at.load(), seen.n_known.load());
+        }
     });
     nb::dict answer;
     answer["graph"] = write_graph(std::move(found.graph));
@@ -226,7 +234,8 @@ void define_good_trees(nb::module_& m) {
           nb::arg("min_samples_leaf"), nb::arg("min_weight_leaf"), nb::arg("leaf_weights").none(),
           nb::arg("arms").none(), nb::arg("n_arms"), nb::arg("min_samples_arm"), nb::arg("column_of_axis"),
           nb::arg("n_columns"), nb::arg("tolerance"), nb::arg("share"), nb::arg("idle"), nb::arg("total"),
-          nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("n_threads"), nb::arg("switches"));
+          nb::arg("time_limit"), nb::arg("memory_limit"), nb::arg("n_threads"), nb::arg("switches"),
+          nb::arg("progress").none());
     m.def("count_good_trees", &count, nb::arg("graph"), nb::arg("budget"), nb::arg("most_entries"),
           nb::arg("counts_ways"));
     m.def("draw_good_trees", &draw, nb::arg("graph"), nb::arg("n"), nb::arg("seed"), nb::arg("most_entries"));

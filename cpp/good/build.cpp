@@ -9,6 +9,7 @@
 
 #include "bounds.hpp"
 #include "good/column_sets.hpp"
+#include "good/row_sums.hpp"
 #include "good/sides.hpp"
 
 namespace certree::good {
@@ -16,7 +17,6 @@ namespace certree::good {
 namespace {
 
 constexpr std::int32_t none = -1;
-constexpr std::size_t few_siblings = 3;  // so many besides a node make a table of their parent worth its while
 
 // The identity of a set of rows: two sums, each modulo 2^64, of one random number per row.
 struct RowsKey {
@@ -54,6 +54,10 @@ struct Draft {
     std::int32_t number = none;  // in the graph
     std::int64_t first_edge = 0;
     std::int64_t end_edge = 0;
+    // Of a node with one split at most: the tests that may keep its budget, where its parent knows them.
+    bool has_stumps = false;
+    std::size_t first_stump = 0;
+    std::size_t end_stump = 0;
 };
 
 struct LeafKey {
@@ -93,12 +97,9 @@ public:
           tests_(instance, wish.column_of_axis, wish.n_columns),
           n_labels_(static_cast<std::size_t>(instance.n_labels)),
           has_minimum_(settings.has_leaf_minimum()),
-          n_channels_(4 + n_labels_ + (has_minimum_ ? 2 + static_cast<std::size_t>(instance.n_arms) : 0)),
-          channels_(static_cast<std::size_t>(instance.n_rows) * n_channels_, 0),
+          sums_(instance, has_minimum_),
+          sweep_(sums_),
           levels_(static_cast<std::size_t>(depth) + 1) {
-        for (std::int32_t row = 0; row < instance.n_rows; ++row) {
-            fill_channels(row, channels_.data() + static_cast<std::size_t>(row) * n_channels_);
-        }
         Draft root;
         root.budget = budget;
         root.split = bounds::split(settings.penalty);
@@ -109,7 +110,7 @@ public:
     Found run() {
         Found found;
         const RowSet all = all_rows(instance_);
-        const Side whole = side_of(sum(all).data());
+        const Side whole = side_of(sums_.of(all).data());
         drafts_[0].leaf = whole.lone_leaf;  // a lone leaf is always allowed
         drafts_[0].label = whole.label;
         std::vector<std::int32_t> order;
@@ -120,15 +121,9 @@ public:
             for (std::size_t i = 0; i < level.size(); ++i) {
                 is_stopped = is_stopped || control_.should_stop() || is_full(found);
                 if (!is_stopped && depth > 0) {
-                    // Children of one parent stand side by side.
-                    const auto parent_of = [&](std::size_t k) {
-                        return drafts_[static_cast<std::size_t>(level[k])].parent;
-                    };
-                    const bool has_siblings =
-                        (i + few_siblings < level.size() && parent_of(i + few_siblings) == parent_of(i)) ||
-                        (i >= few_siblings && parent_of(i - few_siblings) == parent_of(i));
-                    is_stopped = !look_at(level[i], static_cast<int>(depth), has_siblings);
+                    is_stopped = !look_at(level[i], static_cast<int>(depth));
                     found.n_looked_at += is_stopped ? 0 : 1;
+                    report(found.n_looked_at);
                 }
                 order.push_back(level[i]);
             }
@@ -142,8 +137,16 @@ public:
 private:
     Amount penalty() const { return settings_.penalty; }
 
+    void report(std::int64_t n_looked_at) const {
+        if (wish_.progress != nullptr) {
+            wish_.progress->n_known.store(static_cast<std::int64_t>(drafts_.size()), std::memory_order_relaxed);
+            wish_.progress->n_looked_at.store(n_looked_at, std::memory_order_relaxed);
+        }
+    }
+
     std::size_t bytes() const {
-        return drafts_.capacity() * (sizeof(Draft) + 64) + edges_.capacity() * sizeof(Edge) + leaves_.size() * 64;
+        return drafts_.capacity() * (sizeof(Draft) + 64) + edges_.capacity() * sizeof(Edge) + leaves_.size() * 64 +
+               stumps_.capacity() * sizeof(Stump);
     }
     // Half of what may be used: the graph is copied when it is done.
     bool is_full(Found& found) const {
@@ -154,64 +157,15 @@ private:
         return found.is_out_of_memory;
     }
 
-    // What is summed of each row: its key, rows, worst costs, what each label saves; what minima count. Modulo 2^64, as
-    // keys are; the others are far from that.
-    using Channel = std::uint64_t;
-    using Sums = std::vector<Channel>;
+    using Channel = RowSums::Channel;
+    using Sums = RowSums::Sums;
     static Amount amount(Channel channel) { return static_cast<Amount>(channel); }
-    static constexpr std::size_t rows_at = 2, worst_at = 3, saved_at = 4;
 
-    void fill_channels(std::int32_t row, Channel* channels) const {
-        const auto r = static_cast<std::size_t>(row);
-        const auto put = [](Channel& channel, Amount value) { channel = static_cast<Channel>(value); };
-        channels[0] = instance_.row_key[r].low;
-        channels[1] = instance_.row_key[r].high;
-        channels[rows_at] = 1;
-        put(channels[worst_at], instance_.worst[r]);
-        for (auto g = static_cast<std::size_t>(instance_.gain_start[r]);
-             g < static_cast<std::size_t>(instance_.gain_start[r + 1]); ++g) {
-            put(channels[saved_at + static_cast<std::size_t>(instance_.gains[g].label)], instance_.gains[g].amount);
-        }
-        if (has_minimum_) {
-            Channel* counts = channels + saved_at + n_labels_;
-            put(counts[0], instance_.count[r]);
-            put(counts[1], instance_.weight[r]);
-            const auto n_arms = static_cast<std::size_t>(instance_.n_arms);
-            for (std::size_t arm = 0; arm < n_arms; ++arm) {
-                put(counts[2 + arm], instance_.arm_count[r * n_arms + arm]);
-            }
-        }
-    }
-    const Channel* channels_of(std::int32_t row) const {
-        return channels_.data() + static_cast<std::size_t>(row) * n_channels_;
-    }
-    Sums sum(const RowSet& set) const {
-        Sums sums(n_channels_, 0);
-        for (const std::int32_t row : set.rows) {
-            const Channel* own = channels_of(row);
-            for (std::size_t k = 0; k < n_channels_; ++k) {
-                sums[k] += own[k];
-            }
-        }
-        return sums;
-    }
-    // The sums of the rows of each code of an axis. The usual number of channels is known to the compiler.
-    template <std::size_t width>
-    void add_by_code(const Axis& axis, const RowSet& set, std::size_t n_channels) {
-        const std::size_t n = width > 0 ? width : n_channels;
-        for (const std::int32_t row : set.rows) {
-            Channel* sums = by_code_.data() + static_cast<std::size_t>(axis.codes[static_cast<std::size_t>(row)]) * n;
-            const Channel* own = channels_.data() + static_cast<std::size_t>(row) * n;
-            for (std::size_t k = 0; k < n; ++k) {
-                sums[k] += own[k];
-            }
-        }
-    }
     bool is_enough(const Channel* sums) const {
         if (!has_minimum_) {
             return true;
         }
-        const Channel* counts = sums + saved_at + n_labels_;
+        const Channel* counts = sums + sums_.counts_at();
         return amount(counts[0]) >= settings_.min_samples_leaf && amount(counts[1]) >= settings_.min_weight_leaf &&
                std::all_of(counts + 2, counts + 2 + instance_.n_arms,
                            [&](Channel n) { return amount(n) >= settings_.min_samples_arm; });
@@ -219,10 +173,10 @@ private:
     Side side_of(const Channel* sums) const {
         Side side;
         side.key = {sums[0], sums[1]};
-        side.n_rows = amount(sums[rows_at]);
-        side.worst = amount(sums[worst_at]);
+        side.n_rows = amount(sums[RowSums::rows_at]);
+        side.worst = amount(sums[RowSums::worst_at]);
         // The first of the best labels. What they save is not negative.
-        const Channel* saved = sums + saved_at;
+        const Channel* saved = sums + RowSums::saved_at;
         side.label = static_cast<std::int32_t>(std::max_element(saved, saved + n_labels_) - saved);
         side.lone_leaf = side.worst - amount(saved[side.label]) + penalty();
         side.leaf = is_enough(sums) ? side.lone_leaf : unreachable;
@@ -243,8 +197,10 @@ private:
         return std::move(draft.is_left ? split.left : split.right);
     }
 
-    bool look_at(std::int32_t number, int depth, bool has_siblings);
+    bool look_at(std::int32_t number, int depth);
     RootTests find_stumps(const RowSet& set, Amount budget);
+    void note_stumps(Draft& draft, const Side& side, const Draft& made);
+    void sum_by_code(std::int32_t number, int depth, const RowSet& set, std::int32_t axis);
     void join(std::int32_t number, int depth, const RowSet& set, const RootTests& found);
     std::int32_t leaf_number(const Side& side);
     std::int32_t draft_number(const Side& side, int depth, Amount budget, Amount split, const Draft& made);
@@ -259,14 +215,15 @@ private:
     ColumnSets tests_;
     std::size_t n_labels_;
     bool has_minimum_;
-    std::size_t n_channels_;
-    Sums channels_;  // of every row
+    RowSums sums_;
+    Sweep sweep_;
     std::vector<Draft> drafts_;
     std::vector<std::vector<std::int32_t>> levels_;  // drafts by depth
     std::vector<std::unordered_map<RowsKey, std::int32_t, KeyHash>> by_key_{levels_.size()};
     std::unordered_map<LeafKey, std::int32_t, LeafHash> leaf_numbers_;
     std::vector<LeafKey> leaves_;
     std::vector<Edge> edges_;
+    std::vector<Stump> stumps_;
     std::int32_t parent_ = none;
     RowSet parent_rows_;
 
@@ -297,14 +254,16 @@ private:
     }
 };
 
-bool Builder::look_at(std::int32_t number, int depth, bool has_siblings) {
+bool Builder::look_at(std::int32_t number, int depth) {
     const RowSet set = rows_of(number);
     const Draft& draft = drafts_[static_cast<std::size_t>(number)];
     RootTests found;
     if (depth > 1) {
         found = finder_.find(set, depth, draft.budget);
-    } else if (has_siblings && finder_.has_table(parent_rows_)) {
-        found = finder_.find_stumps(parent_rows_, draft.axis, draft.code, draft.is_left, set, draft.budget);
+    } else if (draft.has_stumps) {
+        for (std::size_t i = draft.first_stump; i < draft.end_stump; ++i) {
+            found.tests.push_back({stumps_[i].axis, stumps_[i].code, 0, 0});
+        }
     } else {
         found = find_stumps(set, draft.budget);
     }
@@ -408,24 +367,54 @@ std::int32_t Builder::draft_number(const Side& side, int depth, Amount budget, A
     const auto [place, is_new] = by_key_[level].try_emplace(side.key, static_cast<std::int32_t>(drafts_.size()));
     if (is_new) {
         drafts_.push_back(made);
-        drafts_.back().budget = budget;
-        drafts_.back().split = split;
+        drafts_.back().budget = -unreachable;
         drafts_.back().leaf = side.leaf;
         drafts_.back().label = side.label;
         levels_[level].push_back(place->second);
-    } else {
-        Draft& known = drafts_[static_cast<std::size_t>(place->second)];
-        known.budget = std::max(known.budget, budget);
-        known.split = std::max(known.split, split);
+    }
+    Draft& known = drafts_[static_cast<std::size_t>(place->second)];
+    known.split = std::max(known.split, split);
+    if (budget > known.budget) {
+        known.budget = budget;
+        if (depth == 1) {
+            note_stumps(known, side, made);
+        }
     }
     return place->second;
+}
+
+// What the look at the parent knows of the node's tests; it is noted anew where another parent leaves a larger budget.
+void Builder::note_stumps(Draft& draft, const Side& side, const Draft& made) {
+    draft.has_stumps = finder_.has_pairs();
+    if (draft.has_stumps) {
+        draft.first_stump = stumps_.size();
+        finder_.add_stumps(made.axis, made.code, made.is_left, side.worst, draft.budget, stumps_);
+        draft.end_stump = stumps_.size();
+    }
+}
+
+// Nodes with one split at most stand side by side with those of the neighbouring thresholds of their parent.
+void Builder::sum_by_code(std::int32_t number, int depth, const RowSet& set, std::int32_t axis) {
+    const Draft& draft = drafts_[static_cast<std::size_t>(number)];
+    const bool is_swept =
+        depth == 1 && draft.parent != none && !instance_.axes[static_cast<std::size_t>(draft.axis)].is_categorical;
+    if (is_swept) {
+        sweep_.move_to(draft.parent, parent_rows_, draft.axis);
+        if (sweep_.fill(draft.code, draft.is_left, set.rows.size(), axis, by_code_)) {
+            return;
+        }
+    }
+    const Axis& summed = instance_.axes[static_cast<std::size_t>(axis)];
+    by_code_.assign(static_cast<std::size_t>(summed.n_codes) * sums_.width(), 0);
+    sums_.add_by_code(summed, set.rows.data(), set.rows.size(), by_code_);
 }
 
 // From tests and bounds of their sides to edges.
 void Builder::join(std::int32_t number, int depth, const RowSet& set, const RootTests& found) {
     const Amount budget = drafts_[static_cast<std::size_t>(number)].budget;
-    const Sums all = sum(set);
-    Sums right(n_channels_);
+    const Sums all = sums_.of(set);
+    const std::size_t width = sums_.width();
+    Sums right(width);
     parted_.clear();
     bool is_one_axis = true;
     for (std::size_t i = 0; i < found.tests.size();) {
@@ -433,26 +422,21 @@ void Builder::join(std::int32_t number, int depth, const RowSet& set, const Root
         const Axis& axis = instance_.axes[static_cast<std::size_t>(number_of_axis)];
         const auto n_codes = static_cast<std::size_t>(axis.n_codes);
         is_one_axis = is_one_axis && number_of_axis == found.tests[0].axis;
-        by_code_.assign(n_codes * n_channels_, 0);
-        if (n_channels_ == saved_at + 2) {
-            add_by_code<saved_at + 2>(axis, set, n_channels_);
-        } else {
-            add_by_code<0>(axis, set, n_channels_);
-        }
+        sum_by_code(number, depth, set, number_of_axis);
         // The next code that occurs, or none; a code that does not occur points to itself.
         next_.assign(n_codes, axis.n_codes);
         std::int32_t seen = axis.n_codes;
         std::int32_t n_seen = 0;
         for (std::size_t c = n_codes; c-- > 0;) {
-            const bool occurs = by_code_[c * n_channels_ + rows_at] > 0;
+            const bool occurs = by_code_[c * width + RowSums::rows_at] > 0;
             next_[c] = occurs ? seen : static_cast<std::int32_t>(c);
             seen = occurs ? static_cast<std::int32_t>(c) : seen;
             n_seen += occurs ? 1 : 0;
         }
         if (!axis.is_categorical) {
             for (std::size_t c = 1; c < n_codes; ++c) {
-                for (std::size_t k = 0; k < n_channels_; ++k) {
-                    by_code_[c * n_channels_ + k] += by_code_[(c - 1) * n_channels_ + k];
+                for (std::size_t k = 0; k < width; ++k) {
+                    by_code_[c * width + k] += by_code_[(c - 1) * width + k];
                 }
             }
         }
@@ -466,8 +450,8 @@ void Builder::join(std::int32_t number, int depth, const RowSet& set, const Root
                 is_second) {
                 continue;
             }
-            const Channel* left = by_code_.data() + c * n_channels_;
-            for (std::size_t k = 0; k < n_channels_; ++k) {
+            const Channel* left = by_code_.data() + c * width;
+            for (std::size_t k = 0; k < width; ++k) {
                 right[k] = all[k] - left[k];
             }
             Parted parted;

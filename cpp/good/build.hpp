@@ -6,6 +6,7 @@
 // which are exact, when the graph is done and pruned.
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "control.hpp"
@@ -15,12 +16,19 @@
 
 namespace certree::good {
 
+// How far the work is, for whoever watches it: nodes that are known, and how many of them were looked at.
+struct Progress {
+    std::atomic<std::int64_t> n_known{1};
+    std::atomic<std::int64_t> n_looked_at{0};
+};
+
 struct Wish {
     double tolerance = 0.0;  // in units of R
     double share = 0.0;      // and so much of the optimum on top
     bool has_idle = false;
     std::span<const std::int32_t> column_of_axis;  // the caller's
     std::int32_t n_columns = 0;
+    Progress* progress = nullptr;
 };
 
 struct Found {

@@ -31,7 +31,13 @@ RootTestFinder::RootTestFinder(const Instance& instance, const Settings& setting
       unlimited_(without_limits(settings)),
       table_bytes_(table_bytes(limits)),
       search_(instance, unlimited_, limits, control),
-      two_labels_(instance, unlimited_, control, table_bytes_) {}
+      two_labels_(instance, unlimited_, control, table_bytes_),
+      is_two_valued_(instance.n_labels == 2 && std::all_of(instance.axes.begin(), instance.axes.end(),
+                                                           [](const Axis& axis) { return axis.n_codes == 2; })) {}
+
+std::shared_ptr<const RootTestFinder::Ground> RootTestFinder::make_ground(const RowSet& set, Local&& local) const {
+    return std::make_shared<Ground>(instance_, unlimited_.penalty, set, std::move(local), kernels_, control_);
+}
 
 // A look at one test costs a closed form of depth two on each of its sides; half of the tests are to be expected.
 bool RootTestFinder::has_closed_form(const Local& local, int depth) const {
@@ -51,11 +57,13 @@ Amount RootTestFinder::least(const RowSet& set, const RootTests& found, const Si
 }
 
 std::optional<RootTestFinder::Range> RootTestFinder::bound(const RowSet& set, int depth) {
-    const Local local(instance_, set);
+    Local local(instance_, set);
     if (depth < 2 || local.n_tests == 0 || !has_closed_form(local, depth)) {
         return std::nullopt;
     }
-    kept_ = find_closed(set, local, depth, unreachable);
+    const std::shared_ptr<const Ground> ground = make_ground(set, std::move(local));
+    whole_ = is_two_valued_ ? ground : nullptr;
+    kept_ = find_closed(set, ground, depth, unreachable);
     if (!kept_->is_complete) {
         return std::nullopt;
     }
@@ -73,26 +81,48 @@ RootTests RootTestFinder::find(const RowSet& set, int depth, Amount budget) {
         std::erase_if(found.tests, [&](const SidesOfTest& test) { return least(set, found, test) > budget; });
         return found;
     }
-    const Local local(instance_, set);
+    table_.reset();
+    // With two codes on every axis a part has the tests of the whole, but for those that tell it nothing: what is made
+    // ready for the whole will do.
+    if (is_two_valued_ && depth == 2) {
+        if (!whole_) {
+            const RowSet all = all_rows(instance_);
+            Local local(instance_, all);
+            is_two_valued_ = has_closed_form(local, depth);
+            whole_ = is_two_valued_ ? make_ground(all, std::move(local)) : nullptr;
+        }
+        if (whole_) {
+            return find_closed(set, whole_, depth, budget);
+        }
+    }
+    Local local(instance_, set);
     if (local.n_tests == 0) {
         return {};
     }
-    return has_closed_form(local, depth) ? find_closed(set, local, depth, budget)
+    return has_closed_form(local, depth) ? find_closed(set, make_ground(set, std::move(local)), depth, budget)
                                          : find_by_intervals(set, local, depth, budget);
 }
 
 // Rounded amounts make each gain wrong by at most the slack, that of both sides together included.
-RootTests RootTestFinder::find_closed(const RowSet& set, const Local& local, int depth, Amount budget) const {
+RootTests RootTestFinder::find_closed(const RowSet& set, std::shared_ptr<const Ground> ground, int depth,
+                                      Amount budget) {
     const Amount penalty = unlimited_.penalty;
-    const Prepared prepared(instance_, penalty, set, local, kernels_, control_);
+    const Local& local = ground->local;
+    const Prepared& prepared = ground->prepared;
+    const bool is_part = set.rows.size() < static_cast<std::size_t>(local.n_rows);
+    table_ = Table{std::move(ground), PairTable(local)};
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     const int shift = prepared.amounts.shift;
     const int most_leaves = depth == 2 ? 2 : 4;
     Gains gains(n_tests, most_leaves);
-    PairTable table(local);
-    find_all_pair_gains(prepared, gains, table);
+    if (is_part) {
+        active_.reset(local, set.rows);
+        find_all_pair_gains(prepared, active_, set.rows, gains, table_->pairs);
+    } else {
+        find_all_pair_gains(prepared, gains, table_->pairs);
+    }
     if (depth == 3 && !control_.should_stop()) {
-        find_triple_gains(prepared, table, gains, 1);
+        find_triple_gains(prepared, table_->pairs, gains, 1);
     }
     RootTests found;
     found.are_gains = true;
@@ -124,43 +154,22 @@ RootTests RootTestFinder::find_closed(const RowSet& set, const Local& local, int
     return found;
 }
 
-bool RootTestFinder::has_table(const RowSet& whole) const {
-    const std::size_t n_tests = static_cast<std::size_t>(instance_.n_tests);
-    return instance_.n_labels == 2 && !whole.rows.empty() && n_tests * n_tests <= table_bytes_ / sizeof(std::int32_t);
-}
-
-// With y the signed sum of the part and x that of the part and a test, two leaves cost (D − |x| − |y − x|) / 2 + 2λ.
-RootTests RootTestFinder::find_stumps(const RowSet& whole, std::int32_t axis, std::int32_t code, bool is_left,
-                                      const RowSet& part, Amount budget) {
-    if (!table_ || table_->set.key != whole.key) {
-        table_ = std::make_unique<Table>(instance_, unlimited_.penalty, whole, kernels_, control_);
-        Gains gains(static_cast<std::size_t>(table_->local.n_tests), 2);
-        find_all_pair_gains(table_->prepared, gains, table_->pairs);
-        if (control_.should_stop()) {
-            table_.reset();
-        }
-    }
-    RootTests found;
-    if (!table_) {
-        found.is_complete = false;
-        return found;
-    }
-    const Local& local = table_->local;
+// With y the signed sum of the side and x that of the side and a test, two leaves cost (D − |x| − |y − x|) / 2 + 2λ.
+void RootTestFinder::add_stumps(std::int32_t axis, std::int32_t code, bool is_left, Amount worst, Amount budget,
+                                std::vector<Stump>& to) const {
+    const Local& local = table_->ground->local;
     const PairTable& pairs = table_->pairs;
+    const RoundedAmounts& amounts = table_->ground->prepared.amounts;
     const auto own = std::find_if(local.axes.begin(), local.axes.end(),
                                   [&](const LocalAxis& candidate) { return candidate.axis == axis; });
-    std::int32_t test = own->first_test;
-    while (local.test_code[static_cast<std::size_t>(test)] != code) {
-        ++test;
-    }
+    const auto codes = local.test_code.begin() + own->first_test;
+    const auto test = static_cast<std::int32_t>(std::find(codes, codes + own->n_tests, code) - local.test_code.begin());
     const bool is_inside = is_left != own->is_reversed;
     const std::int32_t* inside = pairs.row(test);
     const std::int32_t y = is_inside ? pairs.total[static_cast<std::size_t>(test)]
                                      : pairs.all - pairs.total[static_cast<std::size_t>(test)];
-    const int shift = table_->prepared.amounts.shift;
     // (D − gain · 2^s − slack) / 2 + 2λ <= budget
-    const Amount least_gain =
-        (part.worst - 2 * (budget - 2 * unlimited_.penalty) - table_->prepared.amounts.slack - 1) >> shift;
+    const Amount least_gain = (worst - 2 * (budget - 2 * unlimited_.penalty) - amounts.slack - 1) >> amounts.shift;
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
         const LocalAxis& other = local.axes[a];
         const std::int32_t offset = pairs.layout.offset[a];
@@ -169,11 +178,10 @@ RootTests RootTestFinder::find_stumps(const RowSet& whole, std::int32_t axis, st
             const auto place = static_cast<std::size_t>(other.first_test + t);
             const std::int32_t x = is_inside ? both : pairs.total[place] - both;
             if (magnitude(x) + magnitude(Amount{y} - x) >= least_gain) {
-                found.tests.push_back({other.axis, local.test_code[place], 0, 0});
+                to.push_back({other.axis, local.test_code[place]});
             }
         }
     }
-    return found;
 }
 
 // The tests of an axis between two that were looked at are bounded by these (Interval); what is left is looked at, the

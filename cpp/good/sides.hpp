@@ -25,6 +25,12 @@ struct SidesOfTest {
     Amount total = 0;  // of gains: what the best tree under the test gains, leaves included
 };
 
+// A test on an axis of the instance.
+struct Stump {
+    std::int32_t axis;
+    std::int32_t code;
+};
+
 struct RootTests {
     std::vector<SidesOfTest> tests;
     bool are_gains = false;
@@ -54,30 +60,32 @@ public:
     // some others.
     RootTests find(const RowSet& set, int depth, Amount budget);
 
-    // The tests of a part of a set whose two sides, as leaves, may cost no more than the budget. One side of a test of
-    // the whole is the part; the sums under every pair of tests of the whole are made once, and kept while parts of the
-    // same whole are asked for. Pre: two labels, and `has_table`.
-    bool has_table(const RowSet& whole) const;
-    RootTests find_stumps(const RowSet& whole, std::int32_t axis, std::int32_t code, bool is_left, const RowSet& part,
-                          Amount budget);
+    // Of one side of a test of the set that `find` or `bound` was last asked for: appends its tests whose two sides, as
+    // leaves, may cost no more than the budget. `worst` are the amounts of the side. The closed forms have the sums
+    // under every pair of tests; where none was used, `has_pairs` is false.
+    bool has_pairs() const { return table_.has_value(); }
+    void add_stumps(std::int32_t axis, std::int32_t code, bool is_left, Amount worst, Amount budget,
+                    std::vector<Stump>& to) const;
 
 private:
-    struct Table {
-        RowSet set;
+    // What a closed form works on.
+    struct Ground {
         Local local;
         Prepared prepared;
-        PairTable pairs;
 
-        Table(const Instance& instance, Amount penalty, const RowSet& whole, const Kernels& kernels,
-              const Control& control)
-            : set(whole),
-              local(instance, set),
-              prepared(instance, penalty, set, local, kernels, control),
-              pairs(local) {}
+        Ground(const Instance& instance, Amount penalty, const RowSet& set, Local&& of_set, const Kernels& kernels,
+               const Control& control)
+            : local(std::move(of_set)), prepared(instance, penalty, set, local, kernels, control) {}
+    };
+    // And the sums that it leaves.
+    struct Table {
+        std::shared_ptr<const Ground> ground;
+        PairTable pairs;
     };
 
     bool has_closed_form(const Local& local, int depth) const;
-    RootTests find_closed(const RowSet& set, const Local& local, int depth, Amount budget) const;
+    std::shared_ptr<const Ground> make_ground(const RowSet& set, Local&& local) const;
+    RootTests find_closed(const RowSet& set, std::shared_ptr<const Ground> ground, int depth, Amount budget);
     static Amount least(const RowSet& set, const RootTests& found, const SidesOfTest& test);
     RootTests find_by_intervals(const RowSet& set, const Local& local, int depth, Amount budget);
 
@@ -89,7 +97,10 @@ private:
     Search search_;
     TwoLabels two_labels_;
     std::optional<RootTests> kept_;  // of `bound`
-    std::unique_ptr<Table> table_;   // of `find_stumps`
+    bool is_two_valued_;
+    std::shared_ptr<const Ground> whole_;  // of all rows, where every axis has two codes
+    std::optional<Table> table_;           // of the set asked for last
+    ActiveRows active_;                    // of a part of `whole_`
 };
 
 }  // namespace certree::good

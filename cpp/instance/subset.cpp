@@ -58,6 +58,32 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
     for (const std::int32_t number : chosen) {
         const Axis& axis = instance.axes[static_cast<std::size_t>(number)];
         std::int32_t* codes = code_store_.data() + used;
+        if (axis.n_codes == 2 && !axis.is_categorical) {
+            // One test, and no ranks: the rows of the second code are counted.
+            std::size_t n_second = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                codes[i] = axis.codes[static_cast<std::size_t>(set.rows[i])];
+                n_second += static_cast<std::size_t>(codes[i]);
+            }
+            if (n_second == 0 || n_second == n) {
+                continue;
+            }
+            Draft draft;
+            draft.axis.axis = number;
+            draft.axis.n_tests = 1;
+            draft.axis.n_codes = 2;
+            draft.axis.is_reversed = 2 * n_second < n;
+            if (draft.axis.is_reversed) {
+                for (std::size_t i = 0; i < n; ++i) {
+                    codes[i] = 1 - codes[i];
+                }
+            }
+            draft.test_code = {0};
+            draft.store = used;
+            used += n;
+            drafts.push_back(std::move(draft));
+            continue;
+        }
         rank.assign(static_cast<std::size_t>(axis.n_codes), 0);
         for (std::size_t i = 0; i < n; ++i) {
             codes[i] = axis.codes[static_cast<std::size_t>(set.rows[i])];

@@ -150,8 +150,10 @@ struct SideSums {
 std::vector<SideSums> find_side_sums(const Prepared& prepared, const std::vector<Amount>& amounts,
                                      const std::vector<std::int32_t>& tests);
 
-// The same for every root test, and the pair table.
+// The same for every root test, and the pair table; of all rows, or of some alone, which `active` has too.
 void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table);
+void find_all_pair_gains(const Prepared& prepared, const ActiveRows& active, std::span<const std::int32_t> rows,
+                         Gains& gains, PairTable& table);
 
 // Depth three: fills the gains of three and four leaves, given those of one and two, some milliseconds at a time. The
 // work is done by pairs of axes, each of which serves the root tests of both, so an axis is finished with its last

@@ -44,15 +44,21 @@ RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool
     }
 }
 
+// Without branches on codes, which no processor can foresee, and some rows at a time, whose lines stay close by.
 template <class Lines>
 void LineBuilder::fill_single(Lines& lines) {
+    using Small = typename Lines::value_type;
+    constexpr std::size_t rows_at_a_time = 32;
     const auto width = static_cast<std::size_t>(single_width_);
-    lines.assign(width * amounts_.size(), 0);
-    for (std::size_t c = first_single_; c < local_.axes.size(); ++c) {
-        const std::int32_t* codes = local_.axes[c].codes;
-        for (std::size_t i = 0; i < amounts_.size(); ++i) {
-            if (codes[i] == 0) {
-                lines[i * width + (c - first_single_)] = static_cast<typename Lines::value_type>(amounts_[i]);
+    const std::size_t n = amounts_.size();
+    lines.assign(width * n, 0);
+    for (std::size_t from = 0; from < n; from += rows_at_a_time) {
+        const std::size_t to = std::min(n, from + rows_at_a_time);
+        for (std::size_t c = first_single_; c < local_.axes.size(); ++c) {
+            const std::int32_t* codes = local_.axes[c].codes;
+            Small* at = lines.data() + (c - first_single_);
+            for (std::size_t i = from; i < to; ++i) {
+                at[i * width] = static_cast<Small>(codes[i] == 0 ? amounts_[i] : 0);
             }
         }
     }
@@ -129,33 +135,46 @@ void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t 
     }
 }
 
+ActiveRows::ActiveRows(const Local& local) {
+    fill(local, local.n_rows, [](std::int32_t i) { return i; });
+}
+
+void ActiveRows::reset(const Local& local, std::span<const std::int32_t> some) {
+    fill(local, static_cast<std::int32_t>(some.size()),
+         [&](std::int32_t i) { return some[static_cast<std::size_t>(i)]; });
+}
+
 // Without branches on codes, which no processor can foresee: rows of the last code are placed too, then cut off.
-ActiveRows::ActiveRows(const Local& local) : axes(local.axes.size()) {
+template <class RowAt>
+void ActiveRows::fill(const Local& local, std::int32_t n, RowAt row_at) {
+    axes.resize(local.axes.size());
     std::vector<std::int32_t> next;
     for (std::size_t a = 0; a < axes.size(); ++a) {
         const LocalAxis& axis = local.axes[a];
         std::vector<std::int32_t>& start = axes[a].start;
         std::vector<std::int32_t>& rows = axes[a].rows;
-        rows.resize(static_cast<std::size_t>(local.n_rows));
+        rows.resize(static_cast<std::size_t>(n));
         if (axis.n_tests == 1) {
             std::int32_t n_active = 0;
-            for (std::int32_t i = 0; i < local.n_rows; ++i) {
-                rows[static_cast<std::size_t>(n_active)] = i;
-                n_active += axis.codes[i] == 0 ? 1 : 0;
+            for (std::int32_t i = 0; i < n; ++i) {
+                const std::int32_t row = row_at(i);
+                rows[static_cast<std::size_t>(n_active)] = row;
+                n_active += axis.codes[row] == 0 ? 1 : 0;
             }
             start = {0, n_active};
         } else {
             start.assign(static_cast<std::size_t>(axis.n_tests) + 2, 0);
-            for (std::int32_t i = 0; i < local.n_rows; ++i) {
-                ++start[static_cast<std::size_t>(axis.codes[i]) + 1];
+            for (std::int32_t i = 0; i < n; ++i) {
+                ++start[static_cast<std::size_t>(axis.codes[row_at(i)]) + 1];
             }
             start.pop_back();
             for (std::size_t c = 1; c < start.size(); ++c) {
                 start[c] += start[c - 1];
             }
             next = start;
-            for (std::int32_t i = 0; i < local.n_rows; ++i) {
-                rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
+            for (std::int32_t i = 0; i < n; ++i) {
+                const std::int32_t row = row_at(i);
+                rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[row])]++)] = row;
             }
         }
         rows.resize(static_cast<std::size_t>(start.back()));

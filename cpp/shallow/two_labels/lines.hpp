@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "instance/subset.hpp"
@@ -98,7 +99,14 @@ struct ActiveRows {
     };
     std::vector<Codes> axes;
 
+    ActiveRows() = default;
     explicit ActiveRows(const Local& local);
+    // From now on those of some rows alone, given by their places in `local`. What was held is used again.
+    void reset(const Local& local, std::span<const std::int32_t> some);
+
+private:
+    template <class RowAt>
+    void fill(const Local& local, std::int32_t n, RowAt row_at);
 };
 
 }  // namespace certree

@@ -15,7 +15,8 @@ namespace {
 
 class PairWorker {
 public:
-    PairWorker(const Prepared& prepared, Gains& gains, PairTable* table);
+    PairWorker(const Prepared& prepared, const ActiveRows& active, std::span<const std::int32_t> rows, Gains& gains,
+               PairTable* table);
 
     // All tests of one root axis, or some that stand side by side.
     void run_all(std::size_t root) { run(root, {0, local_.axes[root].n_tests}); }
@@ -27,6 +28,7 @@ private:
     SegmentTree& tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n);
 
     const Prepared& prepared_;
+    const ActiveRows& active_;
     const Local& local_;
     const std::vector<std::int32_t>& amounts_;
     Gains& gains_;
@@ -42,8 +44,10 @@ private:
     std::vector<std::int32_t> left_by_code_;
 };
 
-PairWorker::PairWorker(const Prepared& prepared, Gains& gains, PairTable* table)
+PairWorker::PairWorker(const Prepared& prepared, const ActiveRows& active, std::span<const std::int32_t> rows,
+                       Gains& gains, PairTable* table)
     : prepared_(prepared),
+      active_(active),
       local_(prepared.local),
       amounts_(prepared.amounts.small),
       gains_(gains),
@@ -51,14 +55,12 @@ PairWorker::PairWorker(const Prepared& prepared, Gains& gains, PairTable* table)
       scratch_(prepared.builder.scratch_size(), 0),
       trees_(local_.axes.size()),
       by_code_(local_.axes.size()) {
-    std::vector<std::int32_t> everyone(amounts_.size());
-    for (std::size_t i = 0; i < everyone.size(); ++i) {
-        everyone[i] = static_cast<std::int32_t>(i);
-        all_ += amounts_[i];
+    for (const std::int32_t row : rows) {
+        all_ += amounts_[static_cast<std::size_t>(row)];
     }
     const Layout whole(local_, -1, -1);
     total_.assign(LineBuilder::line_size(whole), 0);
-    prepared.builder.add(total_.data(), everyone.data(), everyone.size(), whole, scratch_.data());
+    prepared.builder.add(total_.data(), rows.data(), rows.size(), whole, scratch_.data());
     if (table != nullptr) {
         table->all = all_;
         table->total = total_;
@@ -114,7 +116,7 @@ void PairWorker::run(std::size_t root_axis, Run tests) {
 // Sides that grow from test to test; or a single category.
 void PairWorker::run_together(std::size_t root_axis, Run tests) {
     const LocalAxis& root = local_.axes[root_axis];
-    const ActiveRows::Codes& active = prepared_.active.axes[root_axis];
+    const ActiveRows::Codes& active = active_.axes[root_axis];
     // Sides of an ordered root axis grow from test to test and have all rows before the run; a category stands alone.
     const std::size_t n_before =
         root.is_categorical ? 0 : static_cast<std::size_t>(active.begin(tests.from) - active.rows.data());
@@ -164,6 +166,12 @@ void PairWorker::run_together(std::size_t root_axis, Run tests) {
             std::copy(line_.begin(), line_.end(), table_->row(static_cast<std::int32_t>(t)));
         }
     }
+}
+
+std::vector<std::int32_t> list_rows(const Prepared& prepared) {
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(prepared.local.n_rows));
+    std::iota(rows.begin(), rows.end(), 0);
+    return rows;
 }
 
 // The tests of some runs, through one look at the rows for each pair of axes.
@@ -225,7 +233,8 @@ void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
         run_sparse(prepared, promising, gains);
         return;
     }
-    PairWorker worker(prepared, gains, nullptr);
+    const std::vector<std::int32_t> rows = list_rows(prepared);
+    PairWorker worker(prepared, prepared.active, rows, gains, nullptr);
     for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
         if (promising.empty()) {
             worker.run_all(a);
@@ -237,11 +246,16 @@ void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
     }
 }
 
-void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table) {
-    PairWorker worker(prepared, gains, &table);
+void find_all_pair_gains(const Prepared& prepared, const ActiveRows& active, std::span<const std::int32_t> rows,
+                         Gains& gains, PairTable& table) {
+    PairWorker worker(prepared, active, rows, gains, &table);
     for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
         worker.run_all(a);
     }
+}
+
+void find_all_pair_gains(const Prepared& prepared, Gains& gains, PairTable& table) {
+    find_all_pair_gains(prepared, prepared.active, list_rows(prepared), gains, table);
 }
 
 }  // namespace certree
