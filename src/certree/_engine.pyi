@@ -91,6 +91,7 @@ def find_good_trees(
     memory_limit: int,
     n_threads: int,
     switches: int,
+    progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]: ...
 def count_good_trees(
     *, graph: dict[str, Any], budget: int, most_entries: int, counts_ways: bool

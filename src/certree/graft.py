@@ -26,17 +26,20 @@ UNREACHABLE = (2**63 - 1) // 8
 ENDS = ("interrupted", "time_limit", "memory_limit", "complete")
 
 
-def search_started(problem: Problem, tolerance: float, limits: Limits, *, idle: bool, is_bare: bool) -> dict[str, Any]:
+def search_started(
+    problem: Problem, tolerance: float, limits: Limits, *, idle: bool, is_bare: bool, verbose: int = 0
+) -> dict[str, Any]:
     """What `search_good_trees` finds, for a problem with a start. `is_bare`: nothing may be added to the start."""
     clock = Clock(limits)
-    found = _search_parts(problem, tolerance, 0.0, clock, idle=idle, is_bare=is_bare)
+    settings: dict[str, Any] = {"idle": idle, "is_bare": is_bare, "verbose": verbose}
+    found = _search_parts(problem, tolerance, 0.0, clock, **settings)
     if found["is_complete"] and found["optimum"] > found["lower"]:
         # The best of all parts together have too many leaves.
         within = found["tolerance"]
         best = search(problem, clock.left(0.5))
         least = math.ldexp(float(found["lower"] + found["offset"]) * found["factor"], found["exponent"])
         extra = max(best.upper - least, 0.0) + 4 * best.rounding + 1e-9 * abs(best.upper)
-        found = _search_parts(problem, tolerance, extra, clock, idle=idle, is_bare=is_bare)
+        found = _search_parts(problem, tolerance, extra, clock, **settings)
         if found["is_complete"]:
             found["lower"] = found["optimum"]
         found["graph"] = _tighten(found["graph"], found["lower"] + within)
@@ -44,7 +47,7 @@ def search_started(problem: Problem, tolerance: float, limits: Limits, *, idle: 
 
 
 def _search_parts(
-    problem: Problem, tolerance: float, extra: float, clock: Clock, *, idle: bool, is_bare: bool
+    problem: Problem, tolerance: float, extra: float, clock: Clock, *, idle: bool, is_bare: bool, verbose: int
 ) -> dict[str, Any]:
     """The joined graph of the parts, each with the tolerance and what comes on top of it.
 
@@ -63,7 +66,7 @@ def _search_parts(
         if left.memory_limit is not None:
             used = sum(int(found["statistics"]["bytes"]) for found in parts.values())
             left = replace(left, memory_limit=max(left.memory_limit - used, 1))
-        parts[place] = search_good_trees(part, tolerance + extra, left, idle=idle, total=total)
+        parts[place] = search_good_trees(part, tolerance + extra, left, idle=idle, total=total, verbose=verbose)
         if parts[place]["status"] == "interrupted":
             clock.stop()
     found = [parts[place] for place in range(len(order))]

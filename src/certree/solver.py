@@ -198,6 +198,7 @@ def search_good_trees(
     share: float = 0.0,
     idle: bool = False,
     total: float = 0.0,
+    verbose: int = 0,
     switched_off: Iterable[str] = (),
 ) -> dict[str, Any]:
     """The graph of all trees within a tolerance of the best one, and what is known of it, as plain data.
@@ -211,15 +212,17 @@ def search_good_trees(
     worst = problem.weights if problem.costs is None else problem.costs.max(axis=1)
     total = total or float(np.cumsum(worst)[-1])
     axes = problem.features.axes
-    found: dict[str, Any] = _engine.find_good_trees(
-        **_describe(problem, limits, switched_off),
-        column_of_axis=np.array([axis.column for axis in axes], dtype=np.int32),
-        n_columns=len(problem.features.columns),
-        tolerance=float(tolerance),
-        share=float(share),
-        idle=idle,
-        total=float(total),
-    )
+    with _nodes_bar(verbose) as show:
+        found: dict[str, Any] = _engine.find_good_trees(
+            **_describe(problem, limits, switched_off),
+            column_of_axis=np.array([axis.column for axis in axes], dtype=np.int32),
+            n_columns=len(problem.features.columns),
+            tolerance=float(tolerance),
+            share=float(share),
+            idle=idle,
+            total=float(total),
+            progress=show,
+        )
     return found
 
 
@@ -290,6 +293,21 @@ def read_tree(problem: Problem, found: Mapping[str, Any]) -> Tree:
         [pair[0] for pair in children],
         [pair[1] for pair in children],
     )
+
+
+@contextmanager
+def _nodes_bar(verbose: int) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar over the nodes of a graph that are known so far; nothing where `verbose` is 0."""
+    if not verbose:
+        yield None
+        return
+    with tqdm(total=1, bar_format="{elapsed} |{bar:24}| {desc}", leave=False) as bar:
+
+        def show(looked_at: int, known: int) -> None:
+            bar.total, bar.n = known, looked_at
+            bar.set_description_str(f"parts of good trees: {looked_at:,} of {known:,} known ones searched")
+
+        yield show
 
 
 @contextmanager

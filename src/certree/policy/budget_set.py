@@ -278,7 +278,14 @@ class BudgetSet:
 
 
 def find_budget_set(
-    spending: Spending, budget: float, tolerance: float, limits: Limits, *, idle: bool, index: Array
+    spending: Spending,
+    budget: float,
+    tolerance: float,
+    limits: Limits,
+    *,
+    idle: bool,
+    index: Array,
+    verbose: int = 0,
 ) -> BudgetSet:
     """All good policies of a problem within a budget."""
     if isinstance(tolerance, bool) or not (math.isfinite(tolerance) and tolerance >= 0):
@@ -286,11 +293,11 @@ def find_budget_set(
     problem = spending.problem
     assert problem.best_rewards is not None
     clock = Clock(limits)
-    best = solve_within(spending, budget, clock.left(0.5))
+    best = solve_within(spending, budget, clock.left(0.5), verbose=verbose)
     price, limit = float(best.certificate["budget"]["price"]), spending.limit(budget)
     lister = Lister(problem, spending.amounts, price, limit)
     # Whatever was proved before: every tree as good as the best one known is listed, a better one too.
     threshold = best.upper + tolerance
-    found = lister.run(threshold + float_slack(problem, threshold), clock, idle=idle)
+    found = lister.run(threshold + float_slack(problem, threshold), clock, idle=idle, verbose=verbose)
     ceiling = math.fsum(problem.best_rewards.tolist()) / problem.normaliser
     return BudgetSet(lister, found, ceiling=ceiling, tolerance=tolerance, budget=budget, index=index)

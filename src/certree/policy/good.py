@@ -37,6 +37,7 @@ def good_policies(
     time_limit: float | None = None,
     memory_limit: int | None = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> TreeSet | NoiseSet | BudgetSet:
     """Every policy whose mean reward minus `regularization` per leaf is at most `tolerance` below the best one's.
 
@@ -66,6 +67,8 @@ def good_policies(
         Seconds and bytes. If a limit ends the search, `is_complete` of the set is False.
     n_jobs : int or None, default=None
         Threads. None is one, -1 all.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Returns
     -------
@@ -109,9 +112,9 @@ def good_policies(
             raise ValueError(f"with a budget, tolerance must be a number, not {tolerance!r}")
         amounts = read_spends(spends, control, len(weights), problem.labels, getattr(rewards, "control", None))
         spending = Spending.make(problem, amounts, weights)
-        return find_budget_set(spending, budget, tolerance, limits, idle=idle, index=index)
+        return find_budget_set(spending, budget, tolerance, limits, idle=idle, index=index, verbose=verbose)
     if isinstance(tolerance, str):
         if tolerance != "noise":
             raise ValueError(f"tolerance must be a number of at least 0 or 'noise', not {tolerance!r}")
-        return find_noise_set(problem, limits, idle=idle, index=index)
-    return find_tree_set(problem, tolerance, limits, idle=idle, index=index)
+        return find_noise_set(problem, limits, idle=idle, index=index, verbose=verbose)
+    return find_tree_set(problem, tolerance, limits, idle=idle, index=index, verbose=verbose)

@@ -136,12 +136,13 @@ class NoiseSet(Sequence[NoisePolicy]):
         return f"<NoiseSet: {len(self)} policies within {self.level} standard errors of the best, {best}; {whole}>"
 
 
-def find_noise_set(problem: Problem, limits: Limits, *, idle: bool, index: Array) -> NoiseSet:
+def find_noise_set(problem: Problem, limits: Limits, *, idle: bool, index: Array, verbose: int = 0) -> NoiseSet:
     """The policies of a problem that the data cannot tell from the best one."""
     assert problem.costs is not None
     worst = math.fsum(problem.costs.max(axis=1).tolist()) / problem.normaliser
     tolerance = min(LEVEL * largest_standard_error(problem), 2 * worst)
-    superset, is_whole = find_tree_set(problem, tolerance, limits, idle=idle, index=index), True
+    superset = find_tree_set(problem, tolerance, limits, idle=idle, index=index, verbose=verbose)
+    is_whole = True
     if not superset.is_complete:
         # Of the part that is complete the best policy is known, and so is every policy as good as its worst.
         superset = superset.complete_part()

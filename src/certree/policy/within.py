@@ -77,16 +77,16 @@ class Lister:
         self._holds: dict[tuple[int, int], Array] = {}
         self._sums: dict[Way, tuple[Array, Array]] = {}
 
-    def run(self, threshold: float, clock: Clock, *, idle: bool = False) -> Listing:
+    def run(self, threshold: float, clock: Clock, *, idle: bool = False, verbose: int = 0) -> Listing:
         """All trees within the limit with R at most `threshold`."""
         problem, target = self.problem, self.target
         assert target.costs is not None
         worst = math.fsum(target.costs.max(axis=1).tolist()) / problem.normaliser
         cap = threshold + self.price * self.limit - self.floor
-        best = search(target, clock.left(0.5))
+        best = search(target, clock.left(0.5), verbose=verbose)
         slack = 4 * best.rounding + float_slack(target, worst + abs(threshold) + self.price * self.limit)
         tolerance = min(max(cap - true_lower(target, best), 0.0) + slack, 2 * worst)
-        found = find_tree_set(target, tolerance, clock.left(), idle=True)
+        found = find_tree_set(target, tolerance, clock.left(), idle=True, verbose=verbose)
         status, superset = found.status, found.complete_part()
         most = superset.threshold if found.is_complete else found.complete_below
         trees: list[Listed] = []

@@ -42,6 +42,7 @@ def good_trees(
     memory_limit: int | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
+    verbose: int = 0,
 ) -> TreeSet:
     """Every tree whose objective is at most `tolerance` above that of the best one.
 
@@ -65,6 +66,8 @@ def good_trees(
         Threads. None is one, -1 all.
     random_state : int, RandomState instance or None, default=None
         For guessed thresholds only.
+    verbose : int, default=0
+        1 shows a progress bar.
     start, forbidden :
         As in `SparseTreeClassifier`: the set has the trees that begin so and do not ask these, and the best one is the
         best of them.
@@ -103,11 +106,13 @@ def good_trees(
         memory_limit=memory_limit,
         n_jobs=n_jobs,
         random_state=random_state,
+        verbose=verbose,
     )
     problem, weights, factors = model.pose(X, y, sample_weight)
     limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
     amount, share = (0.0, read_share(tolerance)) if isinstance(tolerance, str) else (tolerance, 0.0)
-    found = find_tree_set(problem, amount, limits, share=share, idle=idle, index=np.flatnonzero(weights > 0))
+    index = np.flatnonzero(weights > 0)
+    found = find_tree_set(problem, amount, limits, share=share, idle=idle, index=index, verbose=verbose)
     found._class_weights = None if factors is None else factors.tolist()
     return found
 
@@ -131,6 +136,7 @@ def find_tree_set(
     share: float = 0.0,
     idle: bool = False,
     index: Array | None = None,
+    verbose: int = 0,
 ) -> TreeSet:
     """The set of a problem. `index` are the numbers of its rows in the table that was given, `share` a part of the best
     objective that is the tolerance, where that is no amount."""
@@ -140,7 +146,7 @@ def find_tree_set(
     worst = 1.0 if costs is None else math.fsum(costs.max(axis=1).tolist()) / problem.normaliser
     if share > 0 and (problem.start is not None or problem.regularization >= worst):
         # The engine has shares of whole problems alone.
-        best = search(problem, limits)
+        best = search(problem, limits, verbose=verbose)
         tolerance, share = share * best.lower, 0.0
     if problem.regularization >= worst > 0 and tolerance + worst >= problem.regularization:
         raise ValueError(
@@ -154,11 +160,11 @@ def find_tree_set(
         )
     if problem.start is not None:
         is_bare = problem.regularization >= worst
-        found = search_started(problem, tolerance, limits, idle=idle, is_bare=is_bare)
+        found = search_started(problem, tolerance, limits, idle=idle, is_bare=is_bare, verbose=verbose)
     else:
         is_bare = not problem.has_room_to_split or problem.regularization >= worst or problem.max_depth == 0
         target = replace(problem, max_depth=0) if is_bare else problem  # there is the lone leaf alone
-        found = search_good_trees(target, tolerance, limits, share=share, idle=idle)
+        found = search_good_trees(target, tolerance, limits, share=share, idle=idle, verbose=verbose)
     if found["status"] == "interrupted":
         warn_interrupted("the set has the good trees found so far; see complete_below")
     index = np.arange(problem.n_rows) if index is None else index
