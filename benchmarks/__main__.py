@@ -79,7 +79,7 @@ def run_study(name: str, quick: bool, seconds: float, results: Path) -> None:
     study = STUDIES[name](quick, seconds)
     report.write_study(study, results)
     for verdict in study.verdicts:
-        print(f"  {'met' if verdict.is_met else 'NOT MET'}: {verdict.target}: {verdict.found}")
+        print(f"  {report.verdict_word(verdict.is_met)}: {verdict.target}: {verdict.found}")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -110,7 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
         rows = run_suite(with_clock(suite, options.clock), times, peers, options.patient)
         is_published = options.clock == "wall"
         for verdict in report.write(suite, rows, options.results) if is_published else report.judge(suite, rows):
-            print(f"  {'met' if verdict['is_met'] else 'NOT MET'}: {verdict['target']}: {verdict['found']}")
+            print(f"  {report.verdict_word(verdict['is_met'])}: {verdict['target']}: {verdict['found']}")
         is_wrong |= any(row.disagreement for row in rows)
     if is_wrong:
         print("\nWRONG: objectives disagree, see above", file=sys.stderr)

@@ -47,7 +47,7 @@ def large(quick: bool, seconds: float) -> Suite:
         Target("every policy certified, with one thread and with two", _all_certified),
         Target(f"{size}, a signal: less than {SIGNAL_SECONDS:g} s", _within("signal", SIGNAL_SECONDS)),
         Target(f"{size}, pure noise: less than {NOISE_SECONDS:g} s", _within("noise", NOISE_SECONDS)),
-        Target("100,000 rows, 30 values a column, 20 actions: seconds and memory of the fit, reported", _reported),
+        Target("100,000 rows, 30 values a column, 20 actions: seconds and memory of the fit", _reported),
         Target("the same value for any number of threads, and as STreeD where it finishes", _same_value),
     ]
     return Suite("large", "Large policies at depth 2", cells, targets, present=_table)
@@ -77,12 +77,12 @@ def _within(part: str, seconds: float) -> Callable[[list[Row]], tuple[str, bool]
     return judge
 
 
-def _reported(rows: list[Row]) -> tuple[str, bool]:
+def _reported(rows: list[Row]) -> tuple[str, None]:
     found = _ours(rows, "100k")
     if not found:
-        return "nothing measured", False
+        return "nothing measured", None
     words = [f"{measurement_text(m)}, {memory_growth(m):.0f} MB" for m in found]
-    return "; ".join(words), all(m.status == "optimal" for m in found)
+    return "; ".join(words), None
 
 
 def _same_value(rows: list[Row]) -> tuple[str, bool]:

@@ -1,9 +1,8 @@
-"""Judges measured suites and writes results/<suite>.json and .md, and results/summary.md from all that is there."""
+"""Judges measured suites and writes results/<suite>.csv and .md, and results/summary.md from all that is there."""
 
 from __future__ import annotations
 
 import datetime
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,6 +12,8 @@ from typing import Any
 from benchmarks.adapters import CONTENDERS
 from benchmarks.machine import describe
 from benchmarks.measure import Measurement
+from benchmarks.record import read as read_record
+from benchmarks.record import write as write_record
 from benchmarks.studies import Study
 from benchmarks.suites import Row, Suite, memory_growth
 from benchmarks.tables import load
@@ -52,7 +53,7 @@ def write(suite: Suite, rows: list[Row], directory: Path) -> list[dict[str, Any]
         "disagreements": [text for row in rows if (text := row.disagreement)],
         "cells": [_plain(row) for row in rows],
     }
-    (directory / f"{suite.name}.json").write_text(json.dumps(record, indent=1, allow_nan=True) + "\n")
+    write_record(record, directory / f"{suite.name}.csv")
     (directory / f"{suite.name}.md").write_text(_page(suite, rows, record))
     if suite.draw is not None:
         suite.draw(rows, directory)
@@ -72,7 +73,7 @@ def write_study(study: Study, directory: Path) -> None:
         "disagreements": [],
         "figures": study.figures,
     }
-    (directory / f"{study.name}.json").write_text(json.dumps(record, indent=1, allow_nan=True) + "\n")
+    write_record(record, directory / f"{study.name}.csv")
     page = [f"# {study.title}", "", *_verdict_lines(record), "", *study.lines, "", _machine_text(record), ""]
     (directory / f"{study.name}.md").write_text("\n".join(page))
     summarise(directory)
@@ -109,9 +110,14 @@ def measurement_text(measurement: Measurement | None) -> str:
     return text + (" †" if measurement.remembered else "")
 
 
+def verdict_word(is_met: bool | None) -> str:
+    """What is only reported is neither met nor missed."""
+    return "reported" if is_met is None else "met" if is_met else "not met"
+
+
 def _verdict_lines(record: dict[str, Any]) -> list[str]:
     return [
-        f"- **{'met' if verdict['is_met'] else 'not met'}**: {verdict['target']} — {verdict['found']}"
+        f"- **{verdict_word(verdict['is_met'])}**: {verdict['target']} — {verdict['found']}"
         for verdict in record["targets"]
     ]
 
@@ -190,12 +196,12 @@ def _machine_text(record: dict[str, Any]) -> str:
 def summarise(directory: Path) -> None:
     """One page over all suites that were ever measured here."""
     lines = ["# What the benchmarks show", "", "| suite | target | found | met | measured |", "|---|---|---|---|---|"]
-    for path in sorted(directory.glob("*.json")):
-        record = json.loads(path.read_text())
-        if "targets" not in record:
+    for path in sorted(directory.glob("*.csv")):
+        if not path.read_text(encoding="utf-8").startswith("# suite: "):
             continue
+        record = read_record(path)
         for verdict in record["targets"]:
-            met = "yes" if verdict["is_met"] else "**no**"
+            met = {None: "reported", True: "yes", False: "**no**"}[verdict["is_met"]]
             cells = [
                 f"[{record['suite']}]({record['suite']}.md)",
                 verdict["target"],

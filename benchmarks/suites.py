@@ -79,10 +79,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Target:
-    """What a suite must show: `judge` gets the measured rows and says what it found and whether that is enough."""
+    """What a suite must show: `judge` gets the measured rows and says what it found and whether that is enough.
+
+    None where a figure is only reported.
+    """
 
     text: str
-    judge: Callable[[list[Row]], tuple[str, bool]]
+    judge: Callable[[list[Row]], tuple[str, bool | None]]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import __main__ as command
-from benchmarks import measure, report, suites, tables
+from benchmarks import measure, record, report, suites, tables
 from benchmarks.adapters import CONTENDERS, objective
 from benchmarks.machine import describe
 from benchmarks.measure import Measurement, Peers, Request, merge
+from benchmarks.record import read
 from benchmarks.suites import SUITES, Cell, Row
 
 FILES = ("compas", "broward", "fico", "netherlands", "coupon")
@@ -299,13 +300,52 @@ def test_the_command_measures_and_writes(tmp_path: Path, capsys: pytest.CaptureF
     printed = capsys.readouterr().out
     assert "nowhere depth 2 λ 0.01: skipped, nowhere to be found" in printed
     assert "met: faster than nothing" in printed
-    record = json.loads((tmp_path / "small.json").read_text())
+    record = read(tmp_path / "small.csv")
     assert record["cells"][0]["measurements"]["certree"]["status"] == "optimal"
     page = (tmp_path / "small.md").read_text()
     assert "| tiny | 2 | 0.01 |" in page
     assert "Skipped: nowhere to be found." in page
-    assert str(Path.cwd()) not in page + (tmp_path / "small.json").read_text()
+    assert str(Path.cwd()) not in page + (tmp_path / "small.csv").read_text()
     assert "faster than nothing" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """All that stands in a file comes back, to the last digit; what was not measured stays away."""
+    requests = {name: Request(name, "tiny", 2, 0.01, options={"n_jobs": 2}) for name in ("certree", "cart")}
+    found = done(0.1234567890123456, notes={"lower": 1 / 3}, remark='a "remark", with\na break')
+    cells = [Row(Cell(requests, over=("cart",), part="a"), {"certree": found}), Row(Cell(requests), skipped="no data")]
+    written = {
+        "suite": "small", "title": "A title: with a colon", "date": "2026-01-01", "machine": describe(),
+        "targets": [{"target": "fast", "found": "1", "is_met": None}], "disagreements": ["certree, cart"],
+        "cells": [report._plain(row) for row in cells],
+    }  # fmt: skip
+    record.write(written, tmp_path / "small.csv")
+    assert read(tmp_path / "small.csv") == written
+    del written["cells"]
+    written["figures"] = [{"depth": 1, "gains": [0.5, 1e-17], "name": "a"}, {"depth": 2, "more": True}]
+    record.write(written, tmp_path / "study.csv")
+    assert read(tmp_path / "study.csv") == written
+
+
+PUBLISHED = sorted((measure.ROOT / "benchmarks" / "results").glob("*.csv"))
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.stem)
+def test_published_records_can_be_read_and_have_their_page(path: Path) -> None:
+    assert path.stat().st_size < 2_000_000
+    if path.stem == "paper":
+        return  # rows of the paper's study, whose page is part of the documentation
+    assert read(path)["suite"] == path.stem
+    assert path.with_suffix(".md").is_file()
+
+
+def test_what_is_only_reported_is_neither_met_nor_missed(tmp_path: Path) -> None:
+    target = suites.Target("a ratio", lambda rows: ("1.5", None))
+    suite = suites.Suite("small", "A small suite", [], [target])
+    report.write(suite, [], tmp_path)
+    assert "- **reported**: a ratio — 1.5" in (tmp_path / "small.md").read_text()
+    assert "| a ratio | 1.5 | reported |" in (tmp_path / "summary.md").read_text()
+    assert [report.verdict_word(is_met) for is_met in (True, False)] == ["met", "not met"]
 
 
 @pytest.mark.usefixtures("one_suite")

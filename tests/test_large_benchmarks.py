@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from benchmarks import adapters, report, tables
 from benchmarks.adapters import CONTENDERS, UnsupportedError, fit_certree, fit_certree_policy, policy_objective
 from benchmarks.large import ONE, PEER, TWO, large
 from benchmarks.measure import Measurement, Peers, Request
+from benchmarks.record import read
 from benchmarks.suites import SUITES, Cell, Row, Suite
 
 Answer = Callable[[Cell, str], Measurement]
@@ -109,13 +109,13 @@ def test_targets_are_judged() -> None:
     def with_seconds(seconds: float, parts: str) -> Answer:
         return lambda cell, name: measured(seconds if cell.part in parts and name == ONE else 1.0)
 
-    assert verdicts(lambda cell, name: measured(1.0)) == [True] * 5
-    assert verdicts(with_seconds(1.4, "signal")) == [True, False, True, True, True]
-    assert verdicts(with_seconds(60.0, "noise 100k small")) == [True] * 5
-    assert verdicts(with_seconds(61.5, "noise")) == [True, True, False, True, True]
+    assert verdicts(lambda cell, name: measured(1.0)) == [True, True, True, None, True]
+    assert verdicts(with_seconds(1.4, "signal")) == [True, False, True, None, True]
+    assert verdicts(with_seconds(60.0, "noise 100k small")) == [True, True, True, None, True]
+    assert verdicts(with_seconds(61.5, "noise")) == [True, True, False, None, True]
     # A limit that ended a search, with two threads only, and everywhere.
     assert verdicts(lambda cell, name: measured(1.0, status="time_limit" if name == TWO else "optimal"))[0] is False
-    assert verdicts(lambda cell, name: measured(1.0, status="time_limit")) == [False] * 5
+    assert verdicts(lambda cell, name: measured(1.0, status="time_limit")) == [False, False, False, None, False]
     # Another value, of threads or of the peer; and a peer that has finished nothing.
     for other in (TWO, PEER):
         assert verdicts(lambda cell, name, other=other: measured(1.0, 0.51 if name == other else 0.5))[4] is False
@@ -167,5 +167,5 @@ def test_the_command_runs_the_suite(
     assert "met: every policy certified, with one thread and with two: 2 of 2" in capsys.readouterr().out
     page = (tmp_path / "large.md").read_text()
     assert "| tiny-policy | 16 | 3 |" in page
-    notes = json.loads((tmp_path / "large.json").read_text())["cells"][0]["measurements"][ONE]["notes"]
+    notes = read(tmp_path / "large.csv")["cells"][0]["measurements"][ONE]["notes"]
     assert 0 < notes["held_megabytes"] <= notes["peak_megabytes"]

@@ -54,8 +54,8 @@ def test_plans_name_sets_and_methods_that_exist(name: str) -> None:
     for cell in plan.cells:
         assert cell.table in SETS or cell.table in TABLES
         assert cell.method.contender in CONTENDERS or cell.method.contender == "histogram"
-    splits = [cell.split for cell in plan.cells]
-    assert splits == sorted(splits)
+    order = [(cell.tier, cell.split) for cell in plan.cells]
+    assert order == sorted(order)
 
 
 def test_the_published_plan_is_the_papers() -> None:
@@ -249,7 +249,7 @@ def test_a_bad_rival_is_a_row(
     monkeypatch.setitem(CONTENDERS, "rival", rival)
     monkeypatch.setattr(runner, "SPARE_SECONDS", 0.5 if fit is hang else 60.0)
     limits = Limits(0.01, 4, 1.0)
-    bad = Cell("trade-off", "tiny-continuous", Method("rival", "rival"), 2, 0.01, 0, math.nan, limits, 10)
+    bad = Cell("trade-off", "tiny-continuous", Method("rival", "rival"), 2, 0.01, 0, math.nan, limits, 1, 10)
     good = replace(bad, method=Method("CART", "cart"))
     rows = quietly(Plan("bad", [bad, good]), tmp_path / "rows.csv")
     assert [row["status"] for row in rows] == [status, "greedy"]
@@ -260,7 +260,7 @@ def test_a_bad_rival_is_a_row(
 def test_a_missing_rival_and_absent_data_are_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CONTENDERS, "rival", Contender("rival", "no-such-package", hang, is_exact=False))
     limits = Limits(1, 4, 4)
-    missing = Cell("trade-off", "tiny", Method("rival", "rival"), 2, 0.01, 0, math.nan, limits, 10)
+    missing = Cell("trade-off", "tiny", Method("rival", "rival"), 2, 0.01, 0, math.nan, limits, 1, 10)
     monkeypatch.delenv("CERTREE_DATA", raising=False)
     load_set.cache_clear()
     absent = replace(missing, table="fico", method=Method("CART", "cart"))
@@ -272,6 +272,9 @@ def test_a_missing_rival_and_absent_data_are_rows(tmp_path: Path, monkeypatch: p
 
 def test_limits_by_the_clock_follow_the_pace_of_the_machine() -> None:
     limits, pace = Limits(2.0, 8.0, 4.0), runner.Pace()
+    assert 2.0 <= pace.stretch(limits) <= 8.0
+    for _ in range(9):
+        pace.learn({"cpu": 1.0, "wall": 0.5})
     assert pace.stretch(limits) == 2.0
     for _ in range(9):
         pace.learn({"cpu": 1.0, "wall": 3.0})
@@ -287,7 +290,7 @@ def test_the_time_left_is_told_by_what_cells_like_these_took() -> None:
     row = dict.fromkeys(COLUMNS, "") | {"set": "tiny", "method": "CART", "depth": "2", "took": "3"}
     other = row | {"method": "direct", "took": "5"}
     limits = Limits(1, 4, 4)
-    cart = Cell("trade-off", "tiny", Method("CART", "cart"), 2, 0.01, 0, math.nan, limits, 10)
+    cart = Cell("trade-off", "tiny", Method("CART", "cart"), 2, 0.01, 0, math.nan, limits, 1, 10)
     assert runner.estimate([cart], [row, other]) == 3.0
     assert runner.estimate([replace(cart, table="elsewhere")], [row, other]) == 3.0
     assert runner.estimate([cart, replace(cart, depth=5)], [row, other]) == 3.0 + 4.0
@@ -301,14 +304,14 @@ def small_plan() -> Plan:
     limits, never = Limits(2, 8, 4), math.nan
     ours = [Method(name, "certree", options={"method": name}) for name in ("direct", "sample")]
     fits = [
-        Cell("trade-off", "tiny-continuous", method, depth, 0.01, split, never, limits, 10)
+        Cell("trade-off", "tiny-continuous", method, depth, 0.01, split, never, limits, 1, 10)
         for split in (0, 1)
         for method in (*ours, Method("CART", "cart"))
         for depth in (1, 2)
     ]
     weights = Method("weights", "histogram")
     described = [
-        Cell("weights", name, weights, 0, 0.0, -1, float(copy), limits, 10)
+        Cell("weights", name, weights, 0, 0.0, -1, float(copy), limits, 1, 10)
         for name in ("tiny", "tiny-continuous")
         for copy in range(10)
     ]
@@ -331,7 +334,7 @@ def test_twenty_kills_lose_no_row_and_double_none(tmp_path: Path) -> None:
                 quietly(plan, path)
             finally:
                 os._exit(0)
-        time.sleep(moments.uniform(0, seconds / 10))
+        time.sleep(moments.uniform(0, seconds / 4))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         lengths.add(path.stat().st_size if path.exists() else 0)
@@ -386,7 +389,7 @@ def test_every_library_has_a_file_of_its_own() -> None:
 
 def test_a_method_that_copies_rows_has_no_reference() -> None:
     broken = Method("broken", "cart", is_copied=True, has_reference=True)
-    asked = Cell("trade-off", "tiny", broken, 2, 0.01, 0, math.nan, Limits(1, 4, 4), 10)
+    asked = Cell("trade-off", "tiny", broken, 2, 0.01, 0, math.nan, Limits(1, 4, 4), 1, 10)
     with pytest.raises(ValueError, match="rows are copied"):
         cells.prepare(asked, 1.0)
     assert plans.WHOLE == -1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import __main__ as command
 from benchmarks import coverage, policies, regret
+from benchmarks.record import read
 from benchmarks.studies import Study, Verdict, tabulate
 from certree import policy
 
@@ -115,7 +115,7 @@ def test_a_study_stands_beside_the_suites(
     study = Study("small", "A small study", [Verdict("more", "less", False)], tabulate(["a"], [["1"]]), [{"a": 1}])
     monkeypatch.setattr(command, "STUDIES", {"small": lambda quick, seconds: study})
     assert command.main(["--suite", "small", "--results", str(tmp_path)]) == 0
-    assert "NOT MET: more: less" in capsys.readouterr().out
-    assert json.loads((tmp_path / "small.json").read_text())["figures"] == [{"a": 1}]
+    assert "not met: more: less" in capsys.readouterr().out
+    assert read(tmp_path / "small.csv")["figures"] == [{"a": 1}]
     assert "| a |\n| --- |\n| 1 |" in (tmp_path / "small.md").read_text()
     assert "| [small](small.md) | more | less | **no** |" in (tmp_path / "summary.md").read_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +19,7 @@ from benchmarks.anytime import RIVALS, anytime, name_at
 from benchmarks.deep import continuous_deep
 from benchmarks.growth import growth, table_megabytes
 from benchmarks.measure import Measurement, Peers, Request
+from benchmarks.record import read
 from benchmarks.suites import SUITES, Cell, Row, Suite
 from benchmarks.unlimited import unlimited
 
@@ -184,8 +184,8 @@ def test_early_trees_are_compared_with_what_was_there_by_then() -> None:
 def test_unlimited_trees_are_reported() -> None:
     suite = unlimited(False, 200.0)
     judged = verdicts(suite, lambda cell, name: done(1.0 if name == "certree" else 7.0))
-    assert judged == [True, True]
-    assert verdicts(suite, lambda cell, name: done(1.0 if name == "certree" else 5.0)) == [True, False]
+    assert judged == [None, True]
+    assert verdicts(suite, lambda cell, name: done(1.0 if name == "certree" else 5.0)) == [None, False]
 
 
 # Pages ----------------------------------------------------------------------------------------------------------------
@@ -224,5 +224,5 @@ def test_the_command_knows_the_suites_and_runs_one(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setitem(SUITES, "anytime", tiny)
     assert command.main(["--suite", "anytime", "--quick", "--results", str(tmp_path)]) == 0
-    assert len(json.loads((tmp_path / "anytime.json").read_text())["cells"]) == 1
+    assert len(read(tmp_path / "anytime.csv")["cells"]) == 1
     assert name_at(0.1) in (tmp_path / "anytime.md").read_text()

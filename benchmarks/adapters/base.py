@@ -110,9 +110,12 @@ class Contender:
     """An environment variable without which it has nothing to run."""
 
     @property
+    def module(self) -> str:
+        return MODULES.get(self.package, self.package)
+
+    @property
     def is_installed(self) -> bool:
-        module = MODULES.get(self.package, self.package)
-        return util.find_spec(module) is not None and (not self.needs or self.needs in os.environ)
+        return util.find_spec(self.module) is not None and (not self.needs or self.needs in os.environ)
 
     @property
     def version(self) -> str:

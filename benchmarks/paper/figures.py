@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 from benchmarks.paper.look import LEAST_SECONDS, PAPERS, Row, average, has_tree, names, number, of, seconds
 
@@ -118,7 +119,11 @@ def _draw_trade_off(rows: list[Row], across: str, up: str) -> Figure | None:
         boosted = [number(row, up) for row in of(here, method="boosting")]
         if boosted:
             axis.axhline(statistics.fmean(boosted), color="black", linewidth=1, label="boosting")
-        axis.set_xscale("log")
+        if across == "leaves":
+            axis.set_xscale("log", base=2)
+            axis.xaxis.set_major_formatter(ScalarFormatter())
+        else:
+            axis.set_xscale("log")
         # Trees that a limit ended early may be far below all others.
         values = sorted(value for row in here if not math.isnan(value := number(row, up)))
         low = values[len(values) // 50]
@@ -166,17 +171,21 @@ def _draw_trees(rows: list[Row]) -> Figure | None:
     own = sorted((row for row in of(rows, study="case study") if row["detail"]), key=lambda row: int(row["depth"]))
     if not own:
         return None
-    trees = [json.loads(row["detail"]) for row in own]
+    # The same tree may be the best at several depths.
+    depths = {detail: [row["depth"] for row in own if row["detail"] == detail] for detail in names(own, "detail")}
+    statuses = {row["detail"]: row["status"] for row in own}
+    trees = [json.loads(detail) for detail in depths]
     heights = [1 + depth_of(tree) for tree in trees]
     figure = Figure(figsize=(max(7.0, 1.05 * max(map(count_leaves, trees))), 0.85 * sum(heights)), layout="constrained")
     axes = figure.subplots(len(trees), 1, squeeze=False, height_ratios=heights).ravel()
-    for axis, tree, row in zip(axes, trees, own, strict=True):
+    for axis, tree, (detail, allowed) in zip(axes, trees, depths.items(), strict=True):
         _draw_node(axis, tree, 0.0, 0)
         depth = depth_of(tree)
         axis.set(xlim=(-0.6, count_leaves(tree) - 0.4), ylim=(-depth - 0.4, 0.4))
         axis.set_axis_off()
-        words = "proved optimal" if row["status"] == "optimal" else row["status"]
-        axis.set_title(f"depth at most {row['depth']}: {row['leaves']} leaves, {words}", fontsize="medium")
+        words = "proved optimal" if statuses[detail] == "optimal" else statuses[detail]
+        shown = f"depth at most {' or '.join(allowed)}: {count_leaves(tree)} leaves, {words}"
+        axis.set_title(shown, fontsize="medium")
     return figure
 
 

@@ -134,22 +134,22 @@ def find_duplication(rows: list[Row]) -> Finding:
     )
 
 
-def beaten_share(rows: list[Row], rival: str, figure: str, ours: str = PAPERS) -> tuple[int, int]:
-    """Of a rival's trees, those that one of ours equals or beats with as few leaves, on the same split."""
+def find_leads(rows: list[Row], rival: str, figure: str, ours: str = PAPERS) -> list[float]:
+    """By how much each of a rival's trees is ahead of the best of ours that has no more leaves, on the same split.
+
+    At most 0 where ours is as good; infinite where all of ours have more leaves.
+    """
     trees: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for row in of(rows, study="trade-off", method=ours):
         if has_tree(row):
             trees[row["set"], row["split"]].append((number(row, "leaves"), number(row, figure)))
-    beaten = total = 0
+    leads = []
     for row in of(rows, study="trade-off", method=rival):
         own = trees.get((row["set"], row["split"]))
-        if not has_tree(row) or not own:
-            continue
-        # A tree of ours that is smaller than the smallest penalty would allow is not to be had.
-        accuracies = [accuracy for leaves, accuracy in own if leaves <= number(row, "leaves")]
-        total += 1
-        beaten += bool(accuracies) and max(accuracies) >= number(row, figure) - TOLERANCE
-    return beaten, total
+        if has_tree(row) and own:
+            accuracies = [accuracy for leaves, accuracy in own if leaves <= number(row, "leaves")]
+            leads.append(number(row, figure) - max(accuracies, default=-math.inf))
+    return leads
 
 
 def tree_rivals(rows: list[Row]) -> list[str]:
@@ -163,18 +163,24 @@ def find_sparsity(rows: list[Row], figure: str) -> Finding:
         "train": "The paper's trees achieve the highest training accuracy for every level of sparsity.",
         "test": "The paper's trees also achieve the highest test accuracy for almost every level of sparsity.",
     }[figure]
-    words, beaten, total = [], 0, 0
-    for rival in tree_rivals(rows):
-        own, all_of_them = beaten_share(rows, rival, figure)
-        if all_of_them:
-            words.append(f"{rival} {own} of {all_of_them}")
-            beaten, total = beaten + own, total + all_of_them
-    if not total:
+    leads = {rival: own for rival in tree_rivals(rows) if (own := find_leads(rows, rival, figure))}
+    if not leads:
         return Finding(paper, "Not measured yet.", "not measured")
+    equalled = {rival: sum(lead <= TOLERANCE for lead in own) for rival, own in leads.items()}
+    beaten, total = sum(equalled.values()), sum(map(len, leads.values()))
+    ahead = [lead for own in leads.values() for lead in own if TOLERANCE < lead < math.inf]
+    words = "; ".join(f"{rival} {equalled[rival]} of {len(own)}" for rival, own in leads.items())
     found = (
         f"Of {total} trees of rivals, {beaten} ({beaten / total:.0%}) are equalled or beaten in {where} accuracy by a "
-        f"tree of “{PAPERS}” with no more leaves, on the same split ({'; '.join(words)})."
+        f"tree of “{PAPERS}” with no more leaves, on the same split ({words})."
     )
+    if ahead:
+        found += (
+            f" The others are ahead by {100 * statistics.median(ahead):.2f} points at the median and by "
+            f"{100 * max(ahead):.1f} at most: ours minimise errors and λ per leaf, so that a tree of another size may "
+            "have more right, and ConTree and CART use thresholds that the guess has left out. As in the paper's "
+            "figures, the best of our trees of a size counts, and ours have more settings than the rivals'."
+        )
     return Finding(paper, found, verdict(beaten / total, 0.95 if figure == "train" else 0.85))
 
 

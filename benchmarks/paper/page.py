@@ -16,8 +16,8 @@ from benchmarks.paper.plan import HERE, WHOLE, Plan
 from benchmarks.report import table_head
 
 STATUSES = (
-    "optimal", "approximate", "guessed", "greedy", "heuristic", "time_limit", "timeout", "memory", "crashed", "failed",
-    "unsupported", "missing", "absent",
+    "optimal", "approximate", "guessed", "greedy", "heuristic", "wrong", "time_limit", "timeout", "memory", "crashed",
+    "failed", "unsupported", "missing", "absent",
 )  # fmt: skip
 WEIGHTS = (
     "**The paper** shows the same histograms: inverse propensities that balance one column, and for Lalonde the cost "

@@ -1,7 +1,8 @@
 """Plans: which data sets, methods, depths, penalties and splits are measured, as TOML.
 
 A plan lists its sets with their penalties, and grids of cells; methods.toml says what the name of a method stands for.
-Cells come split by split, so that a run that is stopped has something to say about every set.
+Cells come tier by tier, split by split within a tier, and grid by grid within a split: a run that is stopped has
+something to say about every set.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ class Cell:
     percent: float
     """The size of the sample, or the share of rows that are doubled; not a number elsewhere."""
     limits: Limits
+    tier: int
+    """Cells of a lower tier run first, on all splits."""
     copies: int
     """The heaviest row's number of copies, for contenders that take no weights."""
 
@@ -101,9 +104,7 @@ def read_plan(name: str) -> Plan:
     twice = {key for key in keys if keys.count(key) > 1} if len(set(keys)) < len(keys) else set()
     if twice:
         raise SystemExit(f"{path.name} asks twice for {' '.join(min(twice))}")
-    places = {cell.key: place for place, cell in enumerate(cells)}
-    tables = list(written["sets"])
-    cells.sort(key=lambda cell: (cell.split, tables.index(cell.table), places[cell.key]))
+    cells.sort(key=lambda cell: (cell.tier, cell.split))
     return Plan(path.stem, cells)
 
 
@@ -126,7 +127,7 @@ def _grid(grid: dict[str, Any], plan: dict[str, Any], methods: dict[str, Method]
                 grid["study"], table, method,
                 depth if method.has_depth else 0,
                 penalty if method.has_penalty else 0.0,
-                split, percent, Limits(**limits), own.get("copies", 10),
+                split, percent, Limits(**limits), grid.get("tier", 1), own.get("copies", 10),
             )  # fmt: skip
             # What a method does not have is not varied.
             cells[cell.key] = cell

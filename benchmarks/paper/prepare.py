@@ -75,7 +75,7 @@ class Split:
         return Table(name, np.repeat(table.X, counts, axis=0), np.repeat(table.y, counts), table.source)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def take_split(name: str, split: int) -> Split:
     data = load_set(name)
     everything = np.arange(len(data.y))

@@ -3,7 +3,7 @@
 Run it where certree[plot] is installed: python docs/images/draw.py
 """
 
-import json
+import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -15,6 +15,9 @@ from certree.plot import plot_columns, plot_tree, plot_trees
 from certree.tree.words import PALETTE
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from benchmarks.record import read  # noqa: E402
 
 
 def draw_tree() -> None:
@@ -35,7 +38,7 @@ def draw_good_trees() -> None:
 
 def draw_regret() -> None:
     """The figures that `python -m benchmarks --suite regret` has written."""
-    figures = json.loads((HERE.parents[1] / "benchmarks" / "results" / "regret.json").read_text())["figures"]
+    figures = read(HERE.parents[1] / "benchmarks" / "results" / "regret.csv")["figures"]
     figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
     for depth in sorted({entry["depth"] for entry in figures}):
         points = [entry for entry in figures if entry["depth"] == depth]
