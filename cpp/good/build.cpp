@@ -173,8 +173,8 @@ private:
     Side side_of(const Channel* sums) const {
         Side side;
         side.key = {sums[0], sums[1]};
-        side.n_rows = amount(sums[RowSums::rows_at]);
-        side.worst = amount(sums[RowSums::worst_at]);
+        side.n_rows = RowSums::n_rows(sums);
+        side.worst = sums_.worst(sums);
         // The first of the best labels. What they save is not negative.
         const Channel* saved = sums + RowSums::saved_at;
         side.label = static_cast<std::int32_t>(std::max_element(saved, saved + n_labels_) - saved);
@@ -183,16 +183,20 @@ private:
         return side;
     }
 
-    // The rows of a draft. Those of the last parent asked for are kept: its children stand side by side.
+    // The rows of a draft's parent. Those of the last parent asked for are kept: its children stand side by side.
+    const RowSet& rows_of_parent(const Draft& draft) {
+        if (parent_ != draft.parent) {
+            parent_rows_ = rows_of(draft.parent);
+            parent_ = draft.parent;
+        }
+        return parent_rows_;
+    }
     RowSet rows_of(std::int32_t number) {
         const Draft& draft = drafts_[static_cast<std::size_t>(number)];
         if (draft.parent == none) {
             return all_rows(instance_);
         }
-        if (parent_ != draft.parent) {
-            parent_rows_ = rows_of(draft.parent);
-            parent_ = draft.parent;
-        }
+        rows_of_parent(draft);
         Split split = split_rows(instance_, parent_rows_, draft.axis, draft.code);
         return std::move(draft.is_left ? split.left : split.right);
     }
@@ -200,8 +204,8 @@ private:
     bool look_at(std::int32_t number, int depth);
     RootTests find_stumps(const RowSet& set, Amount budget);
     void note_stumps(Draft& draft, const Side& side, const Draft& made);
-    void sum_by_code(std::int32_t number, int depth, const RowSet& set, std::int32_t axis);
-    void join(std::int32_t number, int depth, const RowSet& set, const RootTests& found);
+    void sum_by_code(std::int32_t number, int depth, std::int32_t axis);
+    void join(std::int32_t number, int depth, const RootTests& found);
     std::int32_t leaf_number(const Side& side);
     std::int32_t draft_number(const Side& side, int depth, Amount budget, Amount split, const Draft& made);
     void flatten(const std::vector<std::int32_t>& order, Found& found);
@@ -226,6 +230,7 @@ private:
     std::vector<Stump> stumps_;
     std::int32_t parent_ = none;
     RowSet parent_rows_;
+    std::optional<RowSet> rows_;  // of the node looked at, where they were needed
 
     // Of the look at hand.
     Sums by_code_;
@@ -255,22 +260,24 @@ private:
 };
 
 bool Builder::look_at(std::int32_t number, int depth) {
-    const RowSet set = rows_of(number);
     const Draft& draft = drafts_[static_cast<std::size_t>(number)];
+    rows_.reset();
     RootTests found;
     if (depth > 1) {
-        found = finder_.find(set, depth, draft.budget);
+        rows_ = rows_of(number);
+        found = finder_.find(*rows_, depth, draft.budget);
     } else if (draft.has_stumps) {
         for (std::size_t i = draft.first_stump; i < draft.end_stump; ++i) {
             found.tests.push_back({stumps_[i].axis, stumps_[i].code, 0, 0});
         }
     } else {
-        found = find_stumps(set, draft.budget);
+        rows_ = rows_of(number);
+        found = find_stumps(*rows_, draft.budget);
     }
     if (!found.is_complete) {
         return false;
     }
-    join(number, depth, set, found);
+    join(number, depth, found);
     drafts_[static_cast<std::size_t>(number)].is_looked_at = true;
     return true;
 }
@@ -394,26 +401,29 @@ void Builder::note_stumps(Draft& draft, const Side& side, const Draft& made) {
 }
 
 // Nodes with one split at most stand side by side with those of the neighbouring thresholds of their parent.
-void Builder::sum_by_code(std::int32_t number, int depth, const RowSet& set, std::int32_t axis) {
+void Builder::sum_by_code(std::int32_t number, int depth, std::int32_t axis) {
     const Draft& draft = drafts_[static_cast<std::size_t>(number)];
     const bool is_swept =
         depth == 1 && draft.parent != none && !instance_.axes[static_cast<std::size_t>(draft.axis)].is_categorical;
     if (is_swept) {
-        sweep_.move_to(draft.parent, parent_rows_, draft.axis);
-        if (sweep_.fill(draft.code, draft.is_left, set.rows.size(), axis, by_code_)) {
+        sweep_.move_to(draft.parent, rows_of_parent(draft), draft.axis);
+        if (sweep_.fill(draft.code, draft.is_left, axis, by_code_)) {
             return;
         }
     }
+    if (!rows_) {
+        rows_ = rows_of(number);
+    }
     const Axis& summed = instance_.axes[static_cast<std::size_t>(axis)];
     by_code_.assign(static_cast<std::size_t>(summed.n_codes) * sums_.width(), 0);
-    sums_.add_by_code(summed, set.rows.data(), set.rows.size(), by_code_);
+    sums_.add_by_code(summed, rows_->rows.data(), rows_->rows.size(), by_code_);
 }
 
 // From tests and bounds of their sides to edges.
-void Builder::join(std::int32_t number, int depth, const RowSet& set, const RootTests& found) {
+void Builder::join(std::int32_t number, int depth, const RootTests& found) {
     const Amount budget = drafts_[static_cast<std::size_t>(number)].budget;
-    const Sums all = sums_.of(set);
     const std::size_t width = sums_.width();
+    Sums all;  // of the node, from the first axis that is summed
     Sums right(width);
     parted_.clear();
     bool is_one_axis = true;
@@ -422,13 +432,21 @@ void Builder::join(std::int32_t number, int depth, const RowSet& set, const Root
         const Axis& axis = instance_.axes[static_cast<std::size_t>(number_of_axis)];
         const auto n_codes = static_cast<std::size_t>(axis.n_codes);
         is_one_axis = is_one_axis && number_of_axis == found.tests[0].axis;
-        sum_by_code(number, depth, set, number_of_axis);
+        sum_by_code(number, depth, number_of_axis);
+        if (all.empty()) {
+            all.assign(width, 0);
+            for (std::size_t c = 0; c < n_codes; ++c) {
+                for (std::size_t k = 0; k < width; ++k) {
+                    all[k] += by_code_[c * width + k];
+                }
+            }
+        }
         // The next code that occurs, or none; a code that does not occur points to itself.
         next_.assign(n_codes, axis.n_codes);
         std::int32_t seen = axis.n_codes;
         std::int32_t n_seen = 0;
         for (std::size_t c = n_codes; c-- > 0;) {
-            const bool occurs = by_code_[c * width + RowSums::rows_at] > 0;
+            const bool occurs = RowSums::n_rows(by_code_.data() + c * width) > 0;
             next_[c] = occurs ? seen : static_cast<std::int32_t>(c);
             seen = occurs ? static_cast<std::int32_t>(c) : seen;
             n_seen += occurs ? 1 : 0;

@@ -7,7 +7,8 @@ namespace certree::good {
 
 namespace {
 
-constexpr std::size_t uses_of_a_whole = 4;  // so many right sides are expected to need it
+constexpr std::size_t usual_width = RowSums::saved_at + 2;  // two labels, no minima
+constexpr std::size_t uses_of_a_whole = 4;                  // so many second sides are expected to need it
 
 }  // namespace
 
@@ -24,9 +25,10 @@ void RowSums::fill(std::int32_t row, Channel* channels, bool has_minimum) const 
     const auto r = static_cast<std::size_t>(row);
     const auto put = [](Channel& channel, Amount value) { channel = static_cast<Channel>(value); };
     channels[0] = instance_.row_key[r].low;
-    channels[1] = instance_.row_key[r].high;
-    channels[rows_at] = 1;
-    put(channels[worst_at], instance_.worst[r]);
+    channels[1] = (instance_.row_key[r].high << 32) + 1;
+    if (has_worst()) {
+        put(channels[worst_at()], instance_.worst[r]);
+    }
     for (auto g = static_cast<std::size_t>(instance_.gain_start[r]);
          g < static_cast<std::size_t>(instance_.gain_start[r + 1]); ++g) {
         put(channels[saved_at + static_cast<std::size_t>(instance_.gains[g].label)], instance_.gains[g].amount);
@@ -57,7 +59,32 @@ void RowSums::add(const Axis& axis, const std::int32_t* rows, std::size_t n, Sum
 }
 
 void RowSums::add_by_code(const Axis& axis, const std::int32_t* rows, std::size_t n, Sums& to) const {
-    width_ == saved_at + 2 ? add<saved_at + 2>(axis, rows, n, to) : add<0>(axis, rows, n, to);
+    if (width_ != usual_width) {
+        add<0>(axis, rows, n, to);
+    } else if (axis.n_codes == 2) {
+        add_by_half(axis, rows, n, to);
+    } else {
+        add<usual_width>(axis, rows, n, to);
+    }
+}
+
+// Two codes: sums that stay in registers, where each addition to memory would wait for the one before.
+void RowSums::add_by_half(const Axis& axis, const std::int32_t* rows, std::size_t n, Sums& to) const {
+    Channel all[usual_width] = {};
+    Channel second[usual_width] = {};
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto row = static_cast<std::size_t>(rows[i]);
+        const Channel mask = Channel{0} - static_cast<Channel>(axis.codes[row]);
+        const Channel* own = channels_.data() + row * usual_width;
+        for (std::size_t k = 0; k < usual_width; ++k) {
+            all[k] += own[k];
+            second[k] += own[k] & mask;
+        }
+    }
+    for (std::size_t k = 0; k < usual_width; ++k) {
+        to[k] += all[k] - second[k];
+        to[usual_width + k] += second[k];
+    }
 }
 
 RowSums::Sums RowSums::of(const RowSet& set) const {
@@ -72,7 +99,7 @@ RowSums::Sums RowSums::of(const RowSet& set) const {
 }
 
 Sweep::Sweep(const RowSums& sums)
-    : sums_(sums), left_(sums.instance().axes.size()), whole_(sums.instance().axes.size()) {}
+    : sums_(sums), first_(sums.instance().axes.size()), whole_(sums.instance().axes.size()) {}
 
 void Sweep::move_to(std::int32_t number, const RowSet& whole, std::int32_t along) {
     if (number == number_ && along == along_) {
@@ -90,7 +117,11 @@ void Sweep::move_to(std::int32_t number, const RowSet& whole, std::int32_t along
     for (std::size_t c = 1; c < start_.size(); ++c) {
         start_[c] += start_[c - 1];
     }
+    is_swapped_ = axis.n_codes == 2 && 2 * start_[1] > whole.rows.size();
     std::vector<std::size_t> next(start_.begin(), start_.end() - 1);
+    if (is_swapped_) {
+        next = {whole.rows.size() - start_[1], 0};
+    }
     order_.resize(whole.rows.size());
     for (const std::int32_t row : whole.rows) {
         order_[next[static_cast<std::size_t>(axis.codes[static_cast<std::size_t>(row)])]++] = row;
@@ -108,23 +139,26 @@ void Sweep::extend(Part& part, std::int64_t stamp, std::size_t n_rows, std::int3
     part.n_rows = n_rows;
 }
 
-bool Sweep::fill(std::int32_t code, bool is_left, std::size_t n_side, std::int32_t axis, RowSums::Sums& to) {
-    Part& left = left_[static_cast<std::size_t>(axis)];
+bool Sweep::fill(std::int32_t code, bool is_left, std::int32_t axis, RowSums::Sums& to) {
+    Part& first = first_[static_cast<std::size_t>(axis)];
     Part& whole = whole_[static_cast<std::size_t>(axis)];
-    const std::size_t end = start_[static_cast<std::size_t>(code) + 1];
-    const std::size_t known = left.stamp == sweep_stamp_ ? left.n_rows : 0;
-    const std::size_t cost_of_whole = is_left || whole.stamp == set_stamp_ ? 0 : order_.size() / uses_of_a_whole;
+    const std::size_t n_left = start_[static_cast<std::size_t>(code) + 1];
+    const std::size_t end = is_swapped_ ? order_.size() - n_left : n_left;
+    const bool is_first = is_left != is_swapped_;
+    const std::size_t n_side = is_first ? end : order_.size() - end;
+    const std::size_t known = first.stamp == sweep_stamp_ ? first.n_rows : 0;
+    const std::size_t cost_of_whole = is_first || whole.stamp == set_stamp_ ? 0 : order_.size() / uses_of_a_whole;
     if (known > end || end - known + cost_of_whole > n_side) {
         return false;
     }
-    extend(left, sweep_stamp_, end, axis);
-    if (is_left) {
-        to = left.sums;
+    extend(first, sweep_stamp_, end, axis);
+    if (is_first) {
+        to = first.sums;
         return true;
     }
     extend(whole, set_stamp_, order_.size(), axis);
     to.resize(whole.sums.size());
-    std::transform(whole.sums.begin(), whole.sums.end(), left.sums.begin(), to.begin(), std::minus<>());
+    std::transform(whole.sums.begin(), whole.sums.end(), first.sums.begin(), to.begin(), std::minus<>());
     return true;
 }
 

@@ -9,18 +9,24 @@
 
 namespace certree::good {
 
-// The channels of a row: its key, one, its worst cost, what each label saves, and where leaves have minima what they
-// count. Sums are modulo 2^64, as keys are; the others are far from that.
+// The channels of a row: its key, in 96 bits, and one, in the 32 bits below; what each label saves; its worst cost,
+// which with two labels is what both save together; and where leaves have minima what they count. Sums are modulo 2^64,
+// as keys are; the others are far from that.
 class RowSums {
 public:
     using Channel = std::uint64_t;
     using Sums = std::vector<Channel>;
-    static constexpr std::size_t rows_at = 2, worst_at = 3, saved_at = 4;
+    static constexpr std::size_t saved_at = 2;
 
     RowSums(const Instance& instance, bool has_minimum);
 
     std::size_t width() const { return width_; }
-    std::size_t counts_at() const { return saved_at + static_cast<std::size_t>(instance_.n_labels); }
+    std::size_t worst_at() const { return saved_at + static_cast<std::size_t>(instance_.n_labels); }
+    std::size_t counts_at() const { return worst_at() + (has_worst() ? 1 : 0); }
+    static std::int64_t n_rows(const Channel* sums) { return static_cast<std::int64_t>(sums[1] & ~std::uint32_t{0}); }
+    Amount worst(const Channel* sums) const {
+        return static_cast<Amount>(has_worst() ? sums[worst_at()] : sums[saved_at] + sums[saved_at + 1]);
+    }
     const Instance& instance() const { return instance_; }
 
     // The sums of some rows, code after code of an axis, on top of what is there.
@@ -29,6 +35,8 @@ public:
     Sums of(const RowSet& set) const;
 
 private:
+    bool has_worst() const { return instance_.n_labels != 2; }
+    void add_by_half(const Axis& axis, const std::int32_t* rows, std::size_t n, Sums& to) const;
     template <std::size_t fixed>
     void add(const Axis& axis, const std::int32_t* rows, std::size_t n, Sums& to) const;
     void fill(std::int32_t row, Channel* channels, bool has_minimum) const;
@@ -48,9 +56,8 @@ public:
     // From now on: the tests of this axis at these rows, `number` being the name of the set.
     void move_to(std::int32_t number, const RowSet& whole, std::int32_t along);
 
-    // The sums by code of an axis for one side of a test. False where it is cheaper to go over the rows of the side,
-    // of which there are so many.
-    bool fill(std::int32_t code, bool is_left, std::size_t n_side, std::int32_t axis, RowSums::Sums& to);
+    // The sums by code of an axis for one side of a test. False where it is cheaper to go over the rows of the side.
+    bool fill(std::int32_t code, bool is_left, std::int32_t axis, RowSums::Sums& to);
 
 private:
     struct Part {
@@ -65,9 +72,10 @@ private:
     std::int32_t along_ = -1;
     std::int64_t set_stamp_ = 0;
     std::int64_t sweep_stamp_ = 0;
+    bool is_swapped_ = false;          // of two codes, the second stands first in the order, having fewer rows
     std::vector<std::int32_t> order_;  // the rows by their code on the axis
     std::vector<std::size_t> start_;   // of each code in the order, and the end
-    std::vector<Part> left_;           // by axis: a first part of the order
+    std::vector<Part> first_;          // by axis: a first part of the order
     std::vector<Part> whole_;          // by axis: all rows of the set
 };
 

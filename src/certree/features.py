@@ -250,7 +250,7 @@ def make_features(
         else:
             column, numbers, distinct = _read_numbers(index, table, order, binner)
             n_distinct = len(distinct)
-            new_axes, new_codes = _make_axes(index, numbers, distinct, own, masses)
+            new_axes, new_codes = _make_axes(index, numbers, distinct, own, masses, has_missing=column.has_missing)
         remark = "" if index in chosen else remark_on(index, table)
         n_missing = count_missing(values) if column.has_missing else 0
         own_order = column.categories if order is not None else ()
@@ -341,6 +341,8 @@ def _make_axes(
     distinct: Array,
     thresholds: str | int | Sequence[Value | None],
     masses: Array | None,
+    *,
+    has_missing: bool,
 ) -> tuple[list[Axis], list[Array]]:
     """The axes of a column of numbers, and their codes."""
     below, above = distinct[:-1], distinct[1:]
@@ -356,7 +358,7 @@ def _make_axes(
         codes = np.where(codes < 0, np.int32(-1), bins[codes])
         below, above = distinct[cuts], distinct[cuts + 1]
     n_bins = len(below) + (len(distinct) > 0)
-    if codes.min() >= 0:
+    if not has_missing:
         return _only_if_useful(Axis(index, "values", n_bins, below, above), codes)
     if n_bins == 0:
         return [], []
