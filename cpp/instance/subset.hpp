@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "instance/problem.hpp"
+#include "pool.hpp"
 
 namespace certree {
 
@@ -52,7 +53,7 @@ struct Local {
     Local(const Instance& instance, const RowSet& set, const std::vector<std::int32_t>& chosen);
 
 private:
-    std::vector<std::int32_t> code_store_;
+    PooledVector<std::int32_t> code_store_;
 };
 
 struct Split {

@@ -56,6 +56,33 @@ struct SideBatch {
     Lane low[2][size];
 };
 
+// Tests a and b of one code each beside a third, c, in every lane. Lines and sums are by test c, `width` of them; a
+// line has a row's amount at the tests that hold on it, and zeros elsewhere. Of pairs of tests (a, c) and (b, c) the
+// extremes stand in eight runs of `width`: the largest sums of quadrants 0 to 3, then the smallest.
+template <class Lane>
+struct ThreeTests {
+    static constexpr std::int32_t lanes = 32 / sizeof(Lane);
+    const Lane* lines;
+    std::size_t width;         // a multiple of `lanes`
+    const std::int32_t* rows;  // on which both a and b hold
+    std::size_t n_rows;
+    const Lane* with_a;  // sums of the rows on which a and c hold
+    const Lane* with_b;
+    const Lane* total;  // on which c holds
+    Lane a_sum;
+    Lane b_sum;
+    Lane both_sum;
+    Lane* pairs_of_a;
+    Lane* pairs_of_b;
+};
+
+// The extremes of one pair of tests by quadrant.
+template <class Lane>
+struct PairExtremes {
+    Lane high[4] = {0, 0, 0, 0};
+    Lane low[4] = {0, 0, 0, 0};
+};
+
 // Where codes end among the rows of an axis: at nearly every row or hardly any; at some; or the axis is categorical.
 enum class CodeEnds { alike, mixed, categories };
 
@@ -82,6 +109,18 @@ struct Kernels {
     // The same from 16-bit lines, where every sum of the rows fits in 16 bits; width is a multiple of 2 · lanes.
     void (*add_short_rows)(std::int32_t* line, const std::int16_t* lines, std::int32_t width, const std::int32_t* rows,
                            std::size_t n);
+
+    // The numbers of the bits that are set in both of two rows of words, ascending; returns how many. May touch up to
+    // `lanes` numbers beyond them.
+    std::size_t (*common_bits)(const std::uint64_t* one, const std::uint64_t* two, std::size_t n_words,
+                               std::int32_t* numbers);
+
+    // With x the sum of the rows on which a, b and c hold, for every c from `from` (a multiple of the lanes) to the
+    // width: widens the extremes of (a, b) by c, those of (a, c) by b, and those of (b, c) by a. In 32 bits and, where
+    // every sum fits, in 16.
+    void (*triples)(const ThreeTests<std::int32_t>& tests, std::size_t from, PairExtremes<std::int32_t>& extremes);
+    void (*short_triples)(const ThreeTests<std::int16_t>& tests, std::size_t from,
+                          PairExtremes<std::int16_t>& extremes);
 
     // For each row: line[t] += its amount for all tests t from its code to n_tests − 1. A row enters every test of an
     // ordered axis from its own code on. May touch, without changing, up to `lanes` sums beyond the axis.

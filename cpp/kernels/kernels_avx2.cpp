@@ -208,6 +208,44 @@ void add_short_rows(std::int32_t* line, const std::int16_t* lines, std::int32_t 
     }
 }
 
+// The places of the bits of every byte, one after the other, and how many there are.
+struct BytePlaces {
+    std::uint64_t places[256];
+    std::uint8_t n[256];
+
+    constexpr BytePlaces() : places{}, n{} {
+        for (unsigned byte = 0; byte < 256; ++byte) {
+            for (unsigned bit = 0; bit < 8; ++bit) {
+                if ((byte >> bit & 1U) != 0) {
+                    places[byte] |= std::uint64_t{bit} << (8U * n[byte]++);
+                }
+            }
+        }
+    }
+};
+constexpr BytePlaces byte_places;
+
+// A byte at a time without a branch: how many bits are set in it nobody foresees.
+std::size_t common_bits(const std::uint64_t* one, const std::uint64_t* two, std::size_t n_words,
+                        std::int32_t* numbers) {
+    std::int32_t* next = numbers;
+    for (std::size_t w = 0; w < n_words; ++w) {
+        std::uint64_t word = one[w] & two[w];
+        if (word == 0) {
+            continue;
+        }
+        Vector first = _mm256_set1_epi32(static_cast<std::int32_t>(64 * w));
+        for (int k = 0; k < 8; ++k, word >>= 8) {
+            const std::size_t byte = word & 255U;
+            const __m128i places = _mm_cvtsi64_si128(static_cast<long long>(byte_places.places[byte]));
+            store(next, _mm256_add_epi32(first, _mm256_cvtepu8_epi32(places)));
+            next += byte_places.n[byte];
+            first = _mm256_add_epi32(first, _mm256_set1_epi32(8));
+        }
+    }
+    return static_cast<std::size_t>(next - numbers);
+}
+
 // The last vector adds zero beyond the axis: a masked store would be far slower than writing back what was there.
 void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts,
                const std::int32_t* rows, std::size_t n) {
@@ -341,6 +379,9 @@ const Kernels* avx2_kernels() {
                                  .difference = difference,
                                  .add_rows = add_rows,
                                  .add_short_rows = add_short_rows,
+                                 .common_bits = common_bits,
+                                 .triples = triples<std::int32_t>,
+                                 .short_triples = triples<std::int16_t>,
                                  .add_steps = add_steps,
                                  .meet = meet,
                                  .own_before = own_before,

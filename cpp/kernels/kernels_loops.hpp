@@ -137,6 +137,116 @@ void walk(SegmentTree& tree, const std::int32_t* rows, const std::int32_t* start
     }
 }
 
+template <class Lane>
+struct Vectors {
+    typedef Lane Lanes __attribute__((vector_size(32)));
+    static constexpr std::size_t lanes = sizeof(Lanes) / sizeof(Lane);
+
+    static Lanes load(const Lane* at) {
+        Lanes vector;
+        __builtin_memcpy(&vector, at, sizeof(Lanes));
+        return vector;
+    }
+    static Lanes larger(const Lanes& x, const Lanes& y) { return x > y ? x : y; }
+    static Lanes smaller(const Lanes& x, const Lanes& y) { return x < y ? x : y; }
+};
+
+// The largest lane of each of eight vectors. Two of them become one of half as many candidates each, four times over.
+inline void largest_of_eight(const Vectors<std::int16_t>::Lanes (&vectors)[8], std::int16_t (&largest)[8]) {
+    using Lanes = Vectors<std::int16_t>::Lanes;
+    const auto fold = [](const Lanes& x, const Lanes& y) {
+        return Vectors<std::int16_t>::larger(
+            __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27),
+            __builtin_shufflevector(x, y, 4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31));
+    };
+    const Lanes all = fold(fold(fold(vectors[0], vectors[4]), fold(vectors[2], vectors[6])),
+                           fold(fold(vectors[1], vectors[5]), fold(vectors[3], vectors[7])));
+    for (std::size_t k = 0; k < 8; ++k) {
+        largest[k] = std::max(all[k], all[8 + k]);
+    }
+}
+
+inline void largest_of_eight(const Vectors<std::int32_t>::Lanes (&vectors)[8], std::int32_t (&largest)[8]) {
+    using Lanes = Vectors<std::int32_t>::Lanes;
+    const auto fold = [](const Lanes& x, const Lanes& y) {
+        return Vectors<std::int32_t>::larger(__builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13),
+                                             __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15));
+    };
+    for (std::size_t half = 0; half < 8; half += 4) {
+        const Lanes four = fold(fold(vectors[half], vectors[half + 2]), fold(vectors[half + 1], vectors[half + 3]));
+        for (std::size_t k = 0; k < 4; ++k) {
+            largest[half + k] = std::max(four[k], four[4 + k]);
+        }
+    }
+}
+
+// Sums of a strip of vectors stay in registers while the rows pass, and until every pair has seen them. `widest`: of
+// the pair (a, b) the largest sums of every quadrant, and the smallest with their signs turned.
+template <class Lane, std::size_t n_vectors>
+inline void triples_strip(const ThreeTests<Lane>& tests, std::size_t from, typename Vectors<Lane>::Lanes (&widest)[8]) {
+    using Some = Vectors<Lane>;
+    using Lanes = typename Some::Lanes;
+    const std::size_t width = tests.width;
+    Lanes sums[n_vectors] = {};
+    for (std::size_t k = 0; k < tests.n_rows; ++k) {
+        const Lane* line = tests.lines + static_cast<std::size_t>(tests.rows[k]) * width + from;
+        for (std::size_t v = 0; v < n_vectors; ++v) {
+            sums[v] += Some::load(line + Some::lanes * v);
+        }
+    }
+    const auto widen = [&](Lane* run, const Lanes& x) {
+        const Lanes high = Some::larger(x, Some::load(run));
+        const Lanes low = Some::smaller(x, Some::load(run + 4 * width));
+        __builtin_memcpy(run, &high, sizeof(Lanes));
+        __builtin_memcpy(run + 4 * width, &low, sizeof(Lanes));
+    };
+    const Lanes both = Lanes{} + tests.both_sum;
+    const Lanes a_only = Lanes{} + static_cast<Lane>(tests.a_sum - tests.both_sum);
+    const Lanes b_only = Lanes{} + static_cast<Lane>(tests.b_sum - tests.both_sum);
+    for (std::size_t v = 0; v < n_vectors; ++v) {
+        const std::size_t c = from + Some::lanes * v;
+        const Lanes with_a = Some::load(tests.with_a + c);
+        const Lanes x = sums[v];
+        const Lanes not_c = both - x;
+        const Lanes not_b = with_a - x;
+        const Lanes not_a = Some::load(tests.with_b + c) - x;
+        const Lanes here[4] = {x, not_b, not_a, Some::load(tests.total + c) - with_a - not_a};
+        for (std::size_t q = 0; q < 4; ++q) {
+            widest[q] = Some::larger(widest[q], here[q]);
+            widest[4 + q] = Some::larger(widest[4 + q], -here[q]);
+        }
+        widen(tests.pairs_of_a + c, x);
+        widen(tests.pairs_of_a + c + width, not_c);
+        widen(tests.pairs_of_a + c + 2 * width, not_a);
+        widen(tests.pairs_of_a + c + 3 * width, b_only - not_a);
+        widen(tests.pairs_of_b + c, x);
+        widen(tests.pairs_of_b + c + width, not_c);
+        widen(tests.pairs_of_b + c + 2 * width, not_b);
+        widen(tests.pairs_of_b + c + 3 * width, a_only - not_b);
+    }
+}
+
+template <class Lane>
+void triples(const ThreeTests<Lane>& tests, std::size_t from, PairExtremes<Lane>& extremes) {
+    constexpr std::size_t lanes = Vectors<Lane>::lanes;
+    typename Vectors<Lane>::Lanes widest[8] = {};
+    for (; from + 4 * lanes <= tests.width; from += 4 * lanes) {
+        triples_strip<Lane, 4>(tests, from, widest);
+    }
+    switch ((tests.width - from) / lanes) {
+    case 1: triples_strip<Lane, 1>(tests, from, widest); break;
+    case 2: triples_strip<Lane, 2>(tests, from, widest); break;
+    case 3: triples_strip<Lane, 3>(tests, from, widest); break;
+    default: break;
+    }
+    Lane largest[8];
+    largest_of_eight(widest, largest);
+    for (std::size_t q = 0; q < 4; ++q) {
+        extremes.high[q] = std::max(extremes.high[q], largest[q]);
+        extremes.low[q] = std::min(extremes.low[q], static_cast<Lane>(-largest[4 + q]));
+    }
+}
+
 // A vector's width of root tests from `first` on.
 template <class Lane, CodeEnds ends>
 inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cells, SideBatch<Lane>& batch,

@@ -1,5 +1,6 @@
 // The plain twins: what each kernel means, in the shortest loops that say it.
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "kernels/kernels.hpp"
@@ -8,6 +9,8 @@ namespace certree {
 
 namespace {
 
+// Wide vectors are passed between functions of this file alone, so nobody else needs to agree on how.
+#pragma GCC diagnostic ignored "-Wpsabi"
 #include "kernels/kernels_loops.hpp"
 
 void quadrants(std::int32_t* slab, const std::int32_t* line, const std::int32_t* first, const std::int32_t* second,
@@ -52,6 +55,17 @@ void add_rows(std::int32_t* line, const Amount* lines, std::int32_t width, const
             line[t] += row[t];
         }
     }
+}
+
+std::size_t common_bits(const std::uint64_t* one, const std::uint64_t* two, std::size_t n_words,
+                        std::int32_t* numbers) {
+    std::size_t n = 0;
+    for (std::size_t w = 0; w < n_words; ++w) {
+        for (std::uint64_t word = one[w] & two[w]; word != 0; word &= word - 1) {
+            numbers[n++] = static_cast<std::int32_t>(64 * w) + std::countr_zero(word);
+        }
+    }
+    return n;
 }
 
 void add_steps(std::int32_t* line, std::int32_t n_tests, const std::int32_t* codes, const std::int32_t* amounts,
@@ -119,6 +133,9 @@ const Kernels& plain_kernels() {
                                  .difference = difference,
                                  .add_rows = add_rows<std::int32_t>,
                                  .add_short_rows = add_rows<std::int16_t>,
+                                 .common_bits = common_bits,
+                                 .triples = triples<std::int32_t>,
+                                 .short_triples = triples<std::int16_t>,
                                  .add_steps = add_steps,
                                  .meet = meet,
                                  .own_before = own_before,

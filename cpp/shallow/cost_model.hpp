@@ -63,6 +63,13 @@ inline bool are_sums_cheaper(std::size_t n_rows, std::int32_t n_tests) {
     return n > 6 && n * (n_tests / 12 + 3) > n + 2 * n_tests;
 }
 
+// Whether the codes of all rows outgrow a near cache, so that it pays to lay those of a row side by side. Measured with
+// 100,000 rows and 20 axes of 33 codes, apart and side by side: depth two 185 and 118 ms, depth three 3.55 and 1.70 s.
+inline bool are_rows_far(const Local& local) {
+    constexpr std::size_t near_bytes = std::size_t{512} << 10;
+    return static_cast<std::size_t>(local.n_rows) * local.axes.size() * sizeof(std::int32_t) > near_bytes;
+}
+
 // Depth two, whichever of its ways is the fastest: what a look at a side of a root test takes. Measured: 0.4 to 1.4,
 // and 0.2 for two-valued columns.
 inline double pair_cycles(const Local& local) {

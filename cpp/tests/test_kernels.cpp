@@ -12,7 +12,7 @@ namespace certree::test {
 
 namespace {
 
-static_assert(sizeof(Kernels) == 18 * sizeof(void (*)()), "a new kernel wants a test in this file");
+static_assert(sizeof(Kernels) == 21 * sizeof(void (*)()), "a new kernel wants a test in this file");
 
 using Line = std::vector<std::int32_t>;
 
@@ -109,6 +109,125 @@ TEST(kernels_are_built_for_this_architecture) {
     CHECK(avx2_kernels() == nullptr);
 #endif
     CHECK(&choose_kernels(false) == &plain_kernels());
+}
+
+TEST(kernel_common_bits) {
+    Random random(61);
+    for (const Kernels* kernels : {&plain_kernels(), avx2_kernels()}) {
+        for (std::size_t n_words = 0; kernels != nullptr && n_words < 9; ++n_words) {
+            for (const double share : {0.0, 0.02, 0.5, 0.9, 1.0}) {
+                std::vector<std::uint64_t> one(n_words, 0);
+                std::vector<std::uint64_t> two(n_words, 0);
+                Line expected;
+                for (std::size_t bit = 0; bit < 64 * n_words; ++bit) {
+                    const bool in_one = chance(random, share);
+                    const bool in_two = chance(random, share);
+                    one[bit / 64] |= std::uint64_t{in_one} << (bit % 64);
+                    two[bit / 64] |= std::uint64_t{in_two} << (bit % 64);
+                    if (in_one && in_two) {
+                        expected.push_back(static_cast<std::int32_t>(bit));
+                    }
+                }
+                Line numbers(64 * n_words + Kernels::lanes, -1);
+                numbers.resize(kernels->common_bits(one.data(), two.data(), n_words, numbers.data()));
+                CHECK(numbers == expected);
+            }
+        }
+    }
+}
+
+namespace {
+
+// Rows on which some of the tests hold, and what the kernel makes of tests a and b beside a third one.
+template <class Lane>
+void check_triples(Random& random, int n_tests, int n_rows, Lane most) {
+    constexpr auto lanes = static_cast<std::size_t>(ThreeTests<Lane>::lanes);
+    const auto m = static_cast<std::size_t>(n_tests);
+    const std::size_t width = (m + lanes - 1) / lanes * lanes;
+    const auto a = static_cast<std::size_t>(pick(random, 0, n_tests - 2));
+    const auto b = static_cast<std::size_t>(pick(random, static_cast<int>(a) + 1, n_tests - 1));
+    std::vector<Lane> lines(static_cast<std::size_t>(n_rows) * width, 0);
+    std::vector<Lane> amounts;
+    Line rows;
+    const double share = chance(random, 0.5) ? 0.5 : 0.9;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n_rows); ++i) {
+        amounts.push_back(static_cast<Lane>(pick(random, -most, most)));
+        for (std::size_t c = 0; c < m; ++c) {
+            lines[i * width + c] = chance(random, share) ? amounts.back() : Lane{0};
+        }
+    }
+    const auto holds = [&](std::size_t i, std::size_t test) { return amounts[i] != 0 && lines[i * width + test] != 0; };
+    // The rows of quadrant q of tests (x, y), under a third one.
+    const auto sum = [&](std::size_t x, std::size_t y, std::size_t third, int q) {
+        Lane found = 0;
+        for (std::size_t i = 0; i < amounts.size(); ++i) {
+            const int own = (holds(i, x) ? 0 : 2) + (holds(i, y) ? 0 : 1);
+            found = static_cast<Lane>(found + (own == q && holds(i, third) ? amounts[i] : 0));
+        }
+        return found;
+    };
+    const auto all_of = [&](std::size_t x, std::size_t y) { return sum(x, y, x, 0); };
+    std::vector<Lane> with_a(width, 0);
+    std::vector<Lane> with_b(width, 0);
+    std::vector<Lane> total(width, 0);
+    for (std::size_t c = 0; c < m; ++c) {
+        with_a[c] = all_of(a, c);
+        with_b[c] = all_of(b, c);
+        total[c] = all_of(c, c);
+    }
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+        if (holds(i, a) && holds(i, b)) {
+            rows.push_back(static_cast<std::int32_t>(i));
+        }
+    }
+    std::vector<Lane> start(16 * width, 0);
+    for (std::size_t k = 0; k < start.size(); ++k) {
+        const bool is_low = k / width % 8 >= 4;
+        start[k] = static_cast<Lane>(chance(random, 0.5) ? 0 : is_low ? -pick(random, 0, most) : pick(random, 0, most));
+    }
+    const std::size_t from = (b + 1) / lanes * lanes;
+    for (const Kernels* kernels : {&plain_kernels(), avx2_kernels()}) {
+        if (kernels == nullptr) {
+            continue;
+        }
+        std::vector<Lane> pairs = start;
+        const ThreeTests<Lane> tests{lines.data(),  width,         rows.data(),  rows.size(),
+                                     with_a.data(), with_b.data(), total.data(), total[a],
+                                     total[b],      with_a[b],     pairs.data(), pairs.data() + 8 * width};
+        PairExtremes<Lane> extremes;
+        if constexpr (sizeof(Lane) == sizeof(std::int16_t)) {
+            kernels->short_triples(tests, from, extremes);
+        } else {
+            kernels->triples(tests, from, extremes);
+        }
+        PairExtremes<Lane> expected;
+        for (std::size_t q = 0; q < 4; ++q) {
+            const auto quadrant = static_cast<int>(q);
+            for (std::size_t c = from; c < m; ++c) {
+                expected.high[q] = std::max(expected.high[q], sum(a, b, c, quadrant));
+                expected.low[q] = std::min(expected.low[q], sum(a, b, c, quadrant));
+                for (const std::size_t first : {a, b}) {
+                    const std::size_t at = (first == a ? 0 : 8 * width) + q * width + c;
+                    const Lane x = sum(first, c, first == a ? b : a, quadrant);
+                    CHECK(pairs[at] == std::max(start[at], x));
+                    CHECK(pairs[at + 4 * width] == std::min(start[at + 4 * width], x));
+                }
+            }
+            CHECK(extremes.high[q] == expected.high[q]);
+            CHECK(extremes.low[q] == expected.low[q]);
+        }
+    }
+}
+
+}  // namespace
+
+TEST(kernel_triples) {
+    Random random(62);
+    for (int n_tests = 2; n_tests < 110; n_tests += pick(random, 1, 4)) {
+        const int n_rows = pick(random, 0, 30);
+        check_triples<std::int16_t>(random, n_tests, n_rows, 1000);
+        check_triples<std::int32_t>(random, n_tests, n_rows, 1 << 24);
+    }
 }
 
 TEST(kernel_quadrants) {

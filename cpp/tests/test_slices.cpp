@@ -45,14 +45,44 @@ struct Whole {
     }
 };
 
+Table draw_two_valued(Random& random, int n_axes, Weights weights) {
+    Recipe recipe;
+    recipe.n_rows = pick(random, 2, 200);
+    recipe.weights = weights;
+    recipe.signal = 0.5;
+    recipe.sizes.assign(static_cast<std::size_t>(n_axes), 2);
+    recipe.categorical.assign(static_cast<std::size_t>(n_axes), 0);
+    return make_table(random, recipe);
+}
+
 }  // namespace
+
+// Threads work on pairs of axes; one thread takes every sum of three two-valued tests once. In 16 and in 32 bits.
+TEST(two_valued_triples_are_those_of_pairs) {
+    Random random(71);
+    int n_short = 0;
+    for (int n = 0; n < 60; ++n) {
+        const Weights weights = n % 2 == 0 ? Weights::unit : Weights::lognormal;
+        const Whole whole(draw_two_valued(random, pick(random, 1, 70), weights));
+        CHECK(are_all_two_valued(whole.local));
+        Gains by_pairs = whole.pairs;
+        find_triple_gains(whole.prepared, whole.table, by_pairs, 2);
+        for (std::size_t axis = 0; axis < whole.local.axes.size(); ++axis) {
+            CHECK(whole.has_all_gains(by_pairs, axis));
+        }
+        n_short += whole.prepared.builder.is_short() ? 1 : 0;
+    }
+    CHECK(n_short > 20);
+    CHECK(n_short < 40);
+}
 
 TEST(slices_finish_what_they_say) {
     Random random(70);
     int n_finished = 0;
     int n_unfinished = 0;
     for (int n = 0; n < 20; ++n) {
-        const Table table = draw_mixed(random, 40, pick(random, 4, 8), 2, Weights::unit);
+        const Table table = n % 4 == 0 ? draw_two_valued(random, pick(random, 4, 8), Weights::unit)
+                                       : draw_mixed(random, 40, pick(random, 4, 8), 2, Weights::unit);
         const Whole whole(table);
         for (int n_asked = 0; n_asked < 90; n_asked += pick(random, 1, 4)) {
             const Control stopped(Control::Asked{n_asked}, no_cost_model);

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "control.hpp"
+#include "shallow/cost_model.hpp"
 #include "shallow/two_labels/lines.hpp"
+#include "shallow/two_labels/two_valued.hpp"
 
 namespace certree {
 
@@ -72,14 +75,14 @@ struct Gains {
 struct PairTable {
     Layout layout;
     std::size_t stride;
-    std::vector<std::int32_t> cells;
+    PooledVector<std::int32_t> cells;
     std::vector<std::int32_t> total;  // by test: the rows on which it holds
     std::int32_t all = 0;
 
     explicit PairTable(const Local& local)
         : layout(local, -1, -1),
           stride(LineBuilder::line_size(layout)),
-          cells(stride * static_cast<std::size_t>(local.n_tests)) {}
+          cells(stride * static_cast<std::size_t>(local.n_tests), 0) {}
     std::int32_t* row(std::int32_t test) { return cells.data() + stride * static_cast<std::size_t>(test); }
     const std::int32_t* row(std::int32_t test) const { return cells.data() + stride * static_cast<std::size_t>(test); }
 };
@@ -100,7 +103,8 @@ struct Prepared {
         : local(rows),
           amounts(instance, set, !limits.is_off(no_fine_grid)),
           active(rows),
-          builder(rows, amounts.small, chosen, !limits.is_off(no_steps)),
+          builder(rows, amounts.small, chosen, !limits.is_off(no_steps),
+                  forecast::are_rows_far(rows) || limits.is_off(no_cost_model)),
           kernels(chosen),
           control(limits),
           penalty(lambda) {}
@@ -173,7 +177,8 @@ public:
     bool is_finished(std::size_t axis) const { return n_left_[axis] == 0; }
 
 private:
-    // Two axes; b is −1: all axes after a, which have one test each.
+    // Two axes; b is −1: all axes after a, which have one test each, in the order of two-valued ones where there are no
+    // others.
     struct Task {
         std::int32_t a;
         std::int32_t b;
@@ -183,7 +188,7 @@ private:
     template <class Do>
     void for_axes_of(const Task& task, Do act) const;
     std::vector<Task> next_slice(Amount cap);
-    void work_off(const std::vector<Task>& slice, std::atomic<std::size_t>& next, Gains& gains) const;
+    void work_off(const std::vector<Task>& slice, std::atomic<std::size_t>& next, Gains& gains);
 
     const Prepared& prepared_;
     const PairTable& table_;
@@ -192,6 +197,7 @@ private:
     std::vector<Amount> axis_lower_;
     int n_threads_;
     double slice_cost_ = 0.0;
+    std::optional<TwoValuedTriples> two_valued_;
     std::vector<Task> tasks_;
     std::size_t next_task_ = 0;
     std::vector<std::int32_t> n_left_;  // by axis: tasks that are not done

@@ -15,6 +15,8 @@ namespace {
 constexpr Amount fine_total = Amount{1} << 30;
 constexpr Amount coarse_total = Amount{1} << 12;
 
+constexpr std::int32_t most_byte_codes = 256;
+
 }  // namespace
 
 RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool is_fine) {
@@ -44,28 +46,8 @@ RoundedAmounts::RoundedAmounts(const Instance& instance, const RowSet& set, bool
     }
 }
 
-// Without branches on codes, which no processor can foresee, and some rows at a time, whose lines stay close by.
-template <class Lines>
-void LineBuilder::fill_single(Lines& lines) {
-    using Small = typename Lines::value_type;
-    constexpr std::size_t rows_at_a_time = 32;
-    const auto width = static_cast<std::size_t>(single_width_);
-    const std::size_t n = amounts_.size();
-    lines.assign(width * n, 0);
-    for (std::size_t from = 0; from < n; from += rows_at_a_time) {
-        const std::size_t to = std::min(n, from + rows_at_a_time);
-        for (std::size_t c = first_single_; c < local_.axes.size(); ++c) {
-            const std::int32_t* codes = local_.axes[c].codes;
-            Small* at = lines.data() + (c - first_single_);
-            for (std::size_t i = from; i < to; ++i) {
-                at[i * width] = static_cast<Small>(codes[i] == 0 ? amounts_[i] : 0);
-            }
-        }
-    }
-}
-
 LineBuilder::LineBuilder(const Local& local, const std::vector<std::int32_t>& amounts, const Kernels& kernels,
-                         bool has_steps)
+                         bool has_steps, bool has_bytes)
     : local_(local), amounts_(amounts), kernels_(kernels), has_steps_(has_steps) {
     first_single_ = local.axes.size() - static_cast<std::size_t>(local.n_single_axes);
     std::int64_t total = 0;
@@ -74,11 +56,67 @@ LineBuilder::LineBuilder(const Local& local, const std::vector<std::int32_t>& am
     }
     is_short_ = total <= std::numeric_limits<std::int16_t>::max();
     single_width_ = (local.n_single_axes + 2 * Kernels::lanes - 1) / (2 * Kernels::lanes) * (2 * Kernels::lanes);
-    is_short_ ? fill_single(short_single_) : fill_single(single_);
+    std::vector<const std::int32_t*> codes;
+    for (std::size_t c = first_single_; c < local.axes.size(); ++c) {
+        codes.push_back(local.axes[c].codes);
+    }
+    const auto width = static_cast<std::size_t>(single_width_);
+    is_short_ ? fill_lines(short_single_, width, codes, amounts) : fill_lines(single_, width, codes, amounts);
+    if (has_bytes) {
+        fill_bytes();
+    }
+}
+
+void LineBuilder::fill_bytes() {
+    constexpr std::size_t block = 64;
+    std::int32_t start = 0;
+    for (std::size_t c = 0; c < static_cast<std::size_t>(local_.n_step_axes); ++c) {
+        const LocalAxis& axis = local_.axes[c];
+        if (axis.n_codes <= most_byte_codes) {
+            byte_axes_.push_back(c);
+            byte_start_.push_back(start);
+            start += axis.n_codes;
+            most_byte_tests_ = std::max(most_byte_tests_, axis.n_tests);
+        }
+    }
+    byte_start_.push_back(start);
+    const std::size_t width = byte_axes_.size();
+    const std::size_t n_rows = amounts_.size();
+    bytes_.resize(n_rows * width);
+    for (std::size_t from = 0; from < n_rows; from += block) {
+        for (std::size_t k = 0; k < width; ++k) {
+            const std::int32_t* codes = local_.axes[byte_axes_[k]].codes;
+            for (std::size_t i = from; i < std::min(from + block, n_rows); ++i) {
+                bytes_[i * width + k] = static_cast<std::uint8_t>(codes[i]);
+            }
+        }
+    }
+}
+
+void LineBuilder::add_by_bytes(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout,
+                               std::int32_t* scratch) const {
+    const std::size_t width = byte_axes_.size();
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::uint8_t* codes = bytes_.data() + static_cast<std::size_t>(rows[k]) * width;
+        const std::int32_t amount = amounts_[static_cast<std::size_t>(rows[k])];
+        for (std::size_t c = 0; c < width; ++c) {
+            scratch[byte_start_[c] + codes[c]] += amount;
+        }
+    }
+    for (std::size_t c = 0; c < width; ++c) {
+        const std::int32_t offset = layout.offset[byte_axes_[c]];
+        const std::int32_t* sums = scratch + byte_start_[c];
+        std::int32_t sum = 0;
+        for (std::int32_t t = 0; offset >= 0 && t < local_.axes[byte_axes_[c]].n_tests; ++t) {
+            sum += sums[t];
+            line[offset + t] += sum;
+        }
+    }
+    std::fill_n(scratch, byte_start_.back(), 0);
 }
 
 std::size_t LineBuilder::scratch_size() const {
-    std::int32_t most_codes = 0;
+    std::int32_t most_codes = byte_start_.empty() ? 0 : byte_start_.back();
     for (const LocalAxis& axis : local_.axes) {
         most_codes = std::max(most_codes, axis.n_codes);
     }
@@ -91,12 +129,16 @@ void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t 
         return;
     }
     const auto n_step = static_cast<std::size_t>(local_.n_step_axes);
+    const bool has_bytes = !byte_axes_.empty() && (!has_steps_ || forecast::are_sums_cheaper(n, most_byte_tests_));
+    if (has_bytes) {
+        add_by_bytes(line, rows, n, layout, scratch);
+    }
     for (std::size_t c = 0; c < n_step; ++c) {
         const std::int32_t offset = layout.offset[c];
-        if (offset < 0) {
+        const LocalAxis& axis = local_.axes[c];
+        if (offset < 0 || (has_bytes && axis.n_codes <= most_byte_codes)) {
             continue;
         }
-        const LocalAxis& axis = local_.axes[c];
         if (!has_steps_ || forecast::are_sums_cheaper(n, axis.n_tests)) {
             // Two sums per code in turn: where most rows share one, each addition would wait for the one before.
             for (std::size_t k = 0; k < n; ++k) {
@@ -152,7 +194,7 @@ void ActiveRows::fill(const Local& local, std::int32_t n, RowAt row_at) {
     for (std::size_t a = 0; a < axes.size(); ++a) {
         const LocalAxis& axis = local.axes[a];
         std::vector<std::int32_t>& start = axes[a].start;
-        std::vector<std::int32_t>& rows = axes[a].rows;
+        PooledVector<std::int32_t>& rows = axes[a].rows;
         rows.resize(static_cast<std::size_t>(n));
         if (axis.n_tests == 1) {
             std::int32_t n_active = 0;

@@ -2,6 +2,7 @@
 // are made of lines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,14 +50,40 @@ struct Layout {
     }
 };
 
+// A line for every row over some axes of one test, `width` sums each: its amount where the test holds, else 0. Rows go
+// by blocks, whose lines stay in a near cache while the axes pass.
+template <class Lane>
+void fill_lines(PooledVector<Lane>& lines, std::size_t width, const std::vector<const std::int32_t*>& codes,
+                const std::vector<std::int32_t>& amounts) {
+    constexpr std::size_t block = 32;
+    lines.resize(width * amounts.size());
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+        std::fill_n(lines.data() + i * width + codes.size(), width - codes.size(), Lane{0});
+    }
+    for (std::size_t from = 0; from < amounts.size(); from += block) {
+        const std::size_t to = std::min(from + block, amounts.size());
+        for (std::size_t c = 0; c < codes.size(); ++c) {
+            const std::int32_t* own = codes[c];
+            Lane* at = lines.data() + from * width + c;
+            for (std::size_t i = from; i < to; ++i, at += width) {
+                *at = static_cast<Lane>(amounts[i] & (own[i] - 1));  // a code is 0, where the test holds, or 1
+            }
+        }
+    }
+}
+
 // Adds rows to a line: what every test of the layout's axes gains when these rows join the set.
 class LineBuilder {
 public:
-    LineBuilder(const Local& local, const std::vector<std::int32_t>& amounts, const Kernels& kernels, bool has_steps);
+    LineBuilder(const Local& local, const std::vector<std::int32_t>& amounts, const Kernels& kernels, bool has_steps,
+                bool has_bytes);
 
     // scratch is zero before and after.
     void add(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout,
              std::int32_t* scratch) const;
+
+    // Whether every sum fits in 16 bits.
+    bool is_short() const { return is_short_; }
 
     // The length of a scratch for `add`.
     std::size_t scratch_size() const;
@@ -67,26 +94,33 @@ public:
     }
 
 private:
-    template <class Lines>
-    void fill_single(Lines& lines);
+    void fill_bytes();
+    void add_by_bytes(std::int32_t* line, const std::int32_t* rows, std::size_t n, const Layout& layout,
+                      std::int32_t* scratch) const;
 
     const Local& local_;
     const std::vector<std::int32_t>& amounts_;
     const Kernels& kernels_;
     bool has_steps_;
+    // Where rows are many: their codes on the ordered axes with at most 256 of them, side by side, so that a row that
+    // is added is fetched once and not once for every axis.
+    std::vector<std::size_t> byte_axes_;
+    std::vector<std::int32_t> byte_start_;  // of each of them in a scratch
+    PooledVector<std::uint8_t> bytes_;      // by row
+    std::int32_t most_byte_tests_ = 0;
     std::size_t first_single_ = 0;
     // A line of its own for every row, over the axes with one test; in 16 bits where all sums fit.
     std::int32_t single_width_ = 0;
     bool is_short_ = false;
-    std::vector<std::int32_t> single_;
-    std::vector<std::int16_t> short_single_;
+    PooledVector<std::int32_t> single_;
+    PooledVector<std::int16_t> short_single_;
 };
 
 // By axis, the rows on which some test may hold, in the order of their codes. Rows with the last code of an ordered
 // axis are left out: they never join a side.
 struct ActiveRows {
     struct Codes {
-        std::vector<std::int32_t> rows;
+        PooledVector<std::int32_t> rows;
         std::vector<std::int32_t> start;  // of each test's code in rows
 
         const std::int32_t* begin(std::int32_t test) const {

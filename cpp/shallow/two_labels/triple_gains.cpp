@@ -62,7 +62,7 @@ private:
         return table_.row(pair.a->first_test + i) + pair.b->first_test;
     }
     void gather(const std::int32_t* from, std::int32_t* to) const;
-    void sort_rows(const AxisPair& pair, const std::vector<std::int32_t>& by_b);
+    void sort_rows(const AxisPair& pair, const PooledVector<std::int32_t>& by_b);
     void note_thresholds_above(const AxisPair& pair);
     void widen_by_own_a(const AxisPair& pair, std::int32_t i);
     void widen_by_own_b(const AxisPair& pair, std::int32_t i);
@@ -142,7 +142,7 @@ void TripleWorker::gather(const std::int32_t* from, std::int32_t* to) const {
     }
 }
 
-void TripleWorker::sort_rows(const AxisPair& pair, const std::vector<std::int32_t>& by_b) {
+void TripleWorker::sort_rows(const AxisPair& pair, const PooledVector<std::int32_t>& by_b) {
     const std::int32_t* codes = pair.a->codes;
     row_end_.assign(static_cast<std::size_t>(pair.a->n_tests) + 2, 0);
     for (const std::int32_t row : by_b) {
@@ -322,7 +322,7 @@ void TripleWorker::single_axes(std::int32_t a) {
     if (n_second == 0) {
         return;
     }
-    const std::vector<std::int32_t>& rows = prepared_.active.axes[static_cast<std::size_t>(a)].rows;
+    const PooledVector<std::int32_t>& rows = prepared_.active.axes[static_cast<std::size_t>(a)].rows;
     const std::int32_t first_test = local_.axes[static_cast<std::size_t>(a)].first_test;
     const std::int32_t* first = table_.row(first_test);
     const std::int32_t n = table_.layout.size;
@@ -362,6 +362,10 @@ TripleGains::TripleGains(const Prepared& prepared, const PairTable& table, Gains
       axis_lower_(std::move(axis_lower)),
       n_threads_(std::max(1, n_threads)),
       n_left_(prepared.local.axes.size(), 0) {
+    // Its tasks follow on each other, so there is one thread to do them.
+    if (are_all_two_valued(prepared.local) && n_threads_ == 1) {
+        two_valued_.emplace(prepared, table);
+    }
     list_tasks();
     double cost = 0.0;
     for (const Task& task : tasks_) {
@@ -404,6 +408,13 @@ void TripleGains::list_tasks() {
 // Calls act with every axis whose root tests need the task.
 template <class Do>
 void TripleGains::for_axes_of(const Task& task, Do act) const {
+    if (two_valued_) {
+        const std::vector<std::int32_t>& order = two_valued_->order();
+        for (auto place = static_cast<std::size_t>(task.a); place < order.size(); ++place) {
+            act(static_cast<std::size_t>(order[place]));
+        }
+        return;
+    }
     act(static_cast<std::size_t>(task.a));
     if (task.b < 0) {
         for (auto axis = static_cast<std::size_t>(task.a) + 1; axis < prepared_.local.axes.size(); ++axis) {
@@ -429,7 +440,13 @@ std::vector<TripleGains::Task> TripleGains::next_slice(Amount cap) {
     return slice;
 }
 
-void TripleGains::work_off(const std::vector<Task>& slice, std::atomic<std::size_t>& next, Gains& gains) const {
+void TripleGains::work_off(const std::vector<Task>& slice, std::atomic<std::size_t>& next, Gains& gains) {
+    if (two_valued_) {
+        for (std::size_t t = 0; t < slice.size() && !prepared_.control.should_stop(); ++t) {
+            two_valued_->run_next(gains);
+        }
+        return;
+    }
     const std::vector<LocalAxis>& axes = prepared_.local.axes;
     TripleWorker worker(prepared_, table_, shallow_, gains);
     for (std::size_t t = next++; t < slice.size() && !prepared_.control.should_stop(); t = next++) {

@@ -51,8 +51,9 @@ std::size_t triple_bytes(const Local& local) {
     for (const LocalAxis& axis : local.axes) {
         widest = std::max(widest, static_cast<std::size_t>(axis.n_tests));
     }
+    const auto n_tests = static_cast<std::size_t>(local.n_tests);
     const auto line = static_cast<std::size_t>(local.n_tests + 2 * Kernels::lanes) * sizeof(std::int32_t);
-    return line * (static_cast<std::size_t>(local.n_tests) + 2 * widest);
+    return line * (n_tests + 2 * widest) + (are_all_two_valued(local) ? TwoValuedTriples::bytes(n_tests) : 0);
 }
 
 constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;

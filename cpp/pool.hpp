@@ -1,0 +1,104 @@
+// Vectors whose memory is used again. A search makes the tables of a closed form, hundreds of kilobytes, and drops them
+// a millisecond later, thousands of times. The system would take the memory back and clear it for every one of them,
+// which was measured to take a quarter of the time.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace certree {
+
+// Blocks that a thread has dropped, by their sizes, which are powers of two. They go when the thread ends.
+class BlockPool {
+public:
+    static constexpr std::size_t least_bytes = std::size_t{1} << 12;
+    static constexpr std::size_t most_bytes = std::size_t{1} << 23;
+
+    static BlockPool& here() {
+        static thread_local BlockPool pool;
+        return pool;
+    }
+    static bool is_pooled(std::size_t bytes) { return bytes >= least_bytes && bytes <= most_bytes; }
+
+    void* take(std::size_t bytes) {
+        std::vector<void*>& blocks = blocks_of(bytes);
+        if (blocks.empty()) {
+            return ::operator new(std::bit_ceil(bytes));
+        }
+        void* block = blocks.back();
+        blocks.pop_back();
+        held_ -= std::bit_ceil(bytes);
+        return block;
+    }
+    // The block may be another thread's.
+    void give(void* block, std::size_t bytes) noexcept {
+        const std::size_t size = std::bit_ceil(bytes);
+        if (held_ + size <= most_held) {
+            try {
+                blocks_of(bytes).push_back(block);
+                held_ += size;
+                return;
+            } catch (const std::bad_alloc&) {
+            }
+        }
+        ::operator delete(block);
+    }
+
+    BlockPool() = default;
+    BlockPool(const BlockPool&) = delete;
+    BlockPool& operator=(const BlockPool&) = delete;
+    ~BlockPool() {
+        for (const std::vector<void*>& blocks : blocks_) {
+            for (void* block : blocks) {
+                ::operator delete(block);
+            }
+        }
+    }
+
+private:
+    static constexpr std::size_t most_held = std::size_t{1} << 24;
+
+    std::vector<void*>& blocks_of(std::size_t bytes) {
+        return blocks_[static_cast<std::size_t>(std::bit_width(std::bit_ceil(bytes)))];
+    }
+
+    std::array<std::vector<void*>, 64> blocks_;
+    std::size_t held_ = 0;
+};
+
+template <class T>
+struct PoolAllocator {
+    using value_type = T;
+
+    PoolAllocator() = default;
+    template <class Other>
+    PoolAllocator(const PoolAllocator<Other>&) {}
+
+    T* allocate(std::size_t n) {
+        const std::size_t bytes = n * sizeof(T);
+        return static_cast<T*>(BlockPool::is_pooled(bytes) ? BlockPool::here().take(bytes) : ::operator new(bytes));
+    }
+    void deallocate(T* block, std::size_t n) noexcept {
+        const std::size_t bytes = n * sizeof(T);
+        BlockPool::is_pooled(bytes) ? BlockPool::here().give(block, bytes) : ::operator delete(block);
+    }
+    // What a vector grows by is not cleared either: whoever makes it larger writes there.
+    template <class Other>
+    void construct(Other* place) noexcept {
+        ::new (static_cast<void*>(place)) Other;
+    }
+    template <class Other, class... Arguments>
+    void construct(Other* place, Arguments&&... arguments) {
+        ::new (static_cast<void*>(place)) Other(std::forward<Arguments>(arguments)...);
+    }
+    bool operator==(const PoolAllocator&) const { return true; }
+};
+
+template <class T>
+using PooledVector = std::vector<T, PoolAllocator<T>>;
+
+}  // namespace certree
