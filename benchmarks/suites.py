@@ -203,7 +203,7 @@ def raw(quick: bool, seconds: float) -> Suite:
         for table, depth, peers in grid
         for penalty in penalties
     ]
-    target = Target("at least 25 times the faster peer by geometric mean, never below 5", at_least(25, 5))
+    target = Target("at least 45 times the faster peer by geometric mean, never below 10", at_least(45, 10))
     return Suite("raw", "Raw columns, all thresholds", cells, [target])
 
 
@@ -237,7 +237,7 @@ def binary(quick: bool, seconds: float) -> Suite:
         tables += ["two-valued-0.2", "two-valued-0.3", "two-valued-0.4", "two-valued-0.5"]
     penalties = [0.002] if quick else [0.01, 0.002]
     cells = [_contest(table, 4, penalty, STREED_FIRST, seconds) for table in tables for penalty in penalties]
-    target = Target("at least 5 times the faster peer by geometric mean, never below 2", at_least(5, 2))
+    target = Target("at least 12 times the faster peer by geometric mean, never below 3", at_least(12, 3))
     return Suite("binary", "Two-valued columns, depth 4", cells, [target])
 
 
