@@ -2,7 +2,8 @@
 
     python -m benchmarks --suite raw        # or hard, continuous, binary, fit, weights, threads, limits, all
 
-The rooms: `tables` (what is fitted), `adapters` (one function a library, all of one signature), `worker` (a fresh
-process that fits and reports), `measure` (starts workers, interleaves contenders, remembers slow peers), `suites`
-(which cells, which targets), `report` (judges and writes results/), `machine` (what the figures were taken on).
+The rooms: `tables` (what is fitted), `adapters` (one file per library, all functions of one signature), `worker` (a
+fresh process that fits and reports), `measure` (starts workers, interleaves contenders, remembers slow peers), `suites`
+(which cells, which targets), `report` (judges and writes results/), `record` (the file of figures), `machine` (what the
+figures were taken on), `paper` (the paper's whole study).
 """

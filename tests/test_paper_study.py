@@ -22,8 +22,8 @@ from benchmarks import __main__ as command
 from benchmarks import adapters
 from benchmarks.adapters import CONTENDERS, Contender, UnsupportedError
 from benchmarks.paper import cell as cells
+from benchmarks.paper import look, runner
 from benchmarks.paper import plan as plans
-from benchmarks.paper import runner
 from benchmarks.paper.ledger import COLUMNS, KEY, Ledger, read_rows
 from benchmarks.paper.plan import Cell, Limits, Method, Plan, read_plan
 from benchmarks.paper.prepare import double_rows, take_split
@@ -184,6 +184,9 @@ def test_a_row_is_never_written_twice_and_one_run_appends_at_a_time(
 # Rivals of every kind -------------------------------------------------------------------------------------------------
 
 
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="what a process holds is read from Linux")
+
+
 def hang(*_: Any, **__: Any) -> Any:
     time.sleep(1000)
 
@@ -236,7 +239,7 @@ def only_when_it_counts(fit: Any) -> Any:
         (spin, "timeout", "of processor time"),
         (abort, "crashed", "SIGABRT"),
         (leave, "crashed", "exit code 3"),
-        (eat, "memory", "more than 1 GB"),
+        pytest.param(eat, "memory", "more than 1 GB", marks=ON_LINUX),
         (ask_too_much, "memory", "asked for more"),
         (refuse, "unsupported", "not with these labels"),
         (raise_fault, "failed", "RuntimeError: broken in two lines"),
@@ -393,6 +396,67 @@ def test_a_method_that_copies_rows_has_no_reference() -> None:
     with pytest.raises(ValueError, match="rows are copied"):
         cells.prepare(asked, 1.0)
     assert plans.WHOLE == -1
+
+
+# What the rows say ----------------------------------------------------------------------------------------------------
+
+
+def row_of(method: str, **fields: Any) -> dict[str, str]:
+    values = {"study": "trade-off", "set": "tiny", "depth": "2", "penalty": "0.01", "split": "0", "status": "optimal"}
+    values |= {"method": method, "leaves": "4", "train": "0.8", "test": "0.7", "cpu": "1", "objective": "0.24"}
+    return dict.fromkeys(COLUMNS, "") | values | {name: str(value) for name, value in fields.items()}
+
+
+def test_a_tree_leads_over_ours_that_have_no_more_leaves() -> None:
+    ours = [row_of(look.PAPERS, leaves=4, train=0.8), row_of(look.PAPERS, leaves=8, train=0.9)]
+    rivals = [row_of("CART", leaves=3, train=0.7), row_of("CART", leaves=4, train=0.75)]
+    rivals += [row_of("CART", leaves=7, train=0.85), row_of("CART", leaves=9, train=0.9)]
+    leads = look.find_leads([*ours, *rivals, row_of("CART", split=1)], "CART", "train")
+    assert leads == pytest.approx([math.inf, -0.05, 0.05, 0.0])
+    found = look.find_sparsity([*ours, *rivals], "train")
+    assert found.verdict == "not confirmed"
+    assert "Of 4 trees of rivals, 2 (50%)" in found.found
+    assert look.find_sparsity([*ours, rivals[1]], "train").verdict == "confirmed"
+
+
+def test_a_proved_tree_that_is_beaten_is_told() -> None:
+    ours = row_of(look.PAPERS, objective=0.24)
+    assert look.find_optimality([ours, row_of("STreeD", objective=0.24)]).verdict == "confirmed"
+    beaten = look.find_optimality([ours, row_of("STreeD", objective=0.23)])
+    assert beaten.verdict == "not confirmed"
+    assert "STreeD on tiny 0 2 0.01" in beaten.found
+    # All thresholds are more than the guessed ones: ConTree may be better there.
+    assert look.find_optimality([ours, row_of("ConTree", objective=0.23)]).verdict == "not measured"
+    whole = row_of("direct", objective=0.22)
+    assert look.find_optimality([whole, row_of("ConTree", objective=0.21)]).verdict == "not confirmed"
+    stopped = row_of(look.PAPERS, status="time_limit")
+    assert look.find_optimality([stopped, row_of("STreeD", objective=0.1)]).verdict == "not measured"
+
+
+def test_claims_about_time_are_judged() -> None:
+    flat = [row_of("direct", study="duplication", percent=q, cpu=1) for q in (0, 1000)]
+    copied = [row_of("rows", study="duplication", percent=q, cpu=cpu) for q, cpu in ((0, 1), (1000, 3))]
+    assert look.find_duplication([*flat, *copied]).verdict == "not confirmed"
+    quick = [row_of("rows", study="duplication", percent=q, cpu=0.01) for q in (0, 1000)]
+    assert look.find_duplication([*flat, *quick]).verdict == "confirmed"
+    greedy = row_of("CART", penalty=0, cpu=0.5, train=0.7)
+    found = look.find_time([row_of(look.PAPERS), greedy], "train")
+    assert found.verdict == "confirmed"
+    assert "2.0 times as long as CART" in found.found
+    ways = [row_of(way + ", guessed", cpu=cpu) for way, cpu in (("direct", 1), ("duplicate", 0.5), ("sample", 0.1))]
+    assert look.find_ways(ways).verdict == "confirmed"
+    assert look.find_ways([row_of(row["method"]) for row in ways]).verdict == "not confirmed"
+    guided = [row_of("direct"), row_of("direct, reference", cpu=0.2, status="guessed")]
+    assert look.find_reference(guided).verdict == "confirmed"
+    sizes = [
+        row_of("sample, guessed", study="sample size", percent=q, train=train) for q, train in ((100, 0.7), (600, 0.8))
+    ]
+    assert look.find_sample_size(sizes).verdict == "confirmed"
+    late, done = row_of("DL8.5", status="time_limit", limit=10, set="fico"), row_of("DL8.5", limit=10)
+    assert look.find_dl85([late]).verdict == "confirmed"
+    assert "in 1 of 2 cells of depth 2 (on fico)" in look.find_dl85([late, done]).found
+    for find in (look.find_duplication, look.find_ways, look.find_dl85, look.find_reference, look.find_sample_size):
+        assert find([]).verdict == "not measured"
 
 
 # The whole ------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import ScalarFormatter
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from benchmarks.paper.look import LEAST_SECONDS, PAPERS, Row, average, has_tree, names, number, of, seconds
 
@@ -94,7 +94,12 @@ def _draw_duplication(rows: list[Row]) -> Figure | None:
             means = [statistics.fmean(these) for these in times]
             label = titles.get(method, f"{method}, copied rows, guessed thresholds")
             axis.errorbar([max(percent, 5) for percent in percents], means, errors, marker="o", capsize=2, label=label)
-        axis.set(xscale="log", yscale="log")
+        axis.set_xscale("log")
+        shown = [seconds(row) for row in of(own, set=name)]
+        if max(shown) > 5 * min(shown):
+            axis.set_yscale("log")
+        else:
+            axis.set_ylim(0, None)
 
     figure = _panels(names(own, "set"), draw, ("rows doubled, % (0 is drawn at 5)", "processor seconds"), 1)
     figure.set_size_inches(6.5, 4.2)
@@ -124,6 +129,7 @@ def _draw_trade_off(rows: list[Row], across: str, up: str) -> Figure | None:
             axis.xaxis.set_major_formatter(ScalarFormatter())
         else:
             axis.set_xscale("log")
+            axis.xaxis.set_minor_formatter(NullFormatter())
         # Trees that a limit ended early may be far below all others.
         values = sorted(value for row in here if not math.isnan(value := number(row, up)))
         low = values[len(values) // 50]

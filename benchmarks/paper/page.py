@@ -74,9 +74,11 @@ def find_all(rows: list[Row]) -> dict[str, tuple[str, Finding]]:
         "Sparsity against test accuracy": ("sparsity-test", look.find_sparsity(rows, "test")),
         "Training time against training accuracy": ("time-train", look.find_time(rows, "train")),
         "Training time against test accuracy": ("time-test", look.find_time(rows, "test")),
+        "DL8.5 and its time limit": ("", look.find_dl85(rows)),
         "The three ways to use weights": ("", look.find_ways(rows)),
         "Reference models": ("", look.find_reference(rows)),
         "Accuracy against the size of the sample": ("sample-size", look.find_sample_size(rows)),
+        "Optimal trees": ("", look.find_optimality(rows)),
     }
 
 
