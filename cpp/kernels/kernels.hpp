@@ -47,10 +47,11 @@ struct CoarseStumps {
 };
 
 // Root tests "code <= test" looked at together, one in each lane: the largest and smallest sums of stumps on their left
-// and right sides.
+// and right sides. They may be of several axes: lane k is a test of the axis in slot k % slots.
 template <class Lane>
 struct SideBatch {
     static constexpr std::size_t size = 16;
+    static constexpr std::size_t slots = 8 / sizeof(Lane);  // their codes of a row are loaded in one go
     Lane test[size];
     Lane high[2][size];
     Lane low[2][size];
@@ -151,14 +152,14 @@ struct Kernels {
                  const std::int32_t* codes, std::int32_t n_codes, const std::int32_t* amounts, Extremes* extremes);
 
     // One axis of stumps under a batch of root tests. order: 2 · row, by the rows' codes on the axis, and 1 added to
-    // the last row of each code; cells: amount and root code of every row. Over the codes, widens the extremes of x,
-    // the sum of the rows so far on which the root test holds, and of y − x, where y is the sum of all so far; sums are
-    // of one code on a categorical axis. How codes end changes the time it takes, and only for categories the result.
-    // The same in 16 bits, where every sum and code fits.
-    void (*sides)(const std::int32_t* order, std::int32_t n, const std::int32_t* cells, CodeEnds ends,
-                  SideBatch<std::int32_t>& batch);
-    void (*short_sides)(const std::int32_t* order, std::int32_t n, const std::int16_t* cells, CodeEnds ends,
-                        SideBatch<std::int16_t>& batch);
+    // the last row of each code; by row, its amount and, slot by slot, its codes on the root axes. Over the codes of
+    // the axis, widens the extremes of x, the sum of the rows so far on which the root test holds, and of y − x, where
+    // y is the sum of all so far; sums are of one code on a categorical axis. How codes end changes the time it takes,
+    // and only for categories the result. The same in 16 bits, where every sum and code fits.
+    void (*sides)(const std::int32_t* order, std::int32_t n, const std::int32_t* amounts,
+                  const std::int32_t* root_codes, CodeEnds ends, SideBatch<std::int32_t>& batch);
+    void (*short_sides)(const std::int32_t* order, std::int32_t n, const std::int16_t* amounts,
+                        const std::int16_t* root_codes, CodeEnds ends, SideBatch<std::int16_t>& batch);
 
     // positive[h], negative[h], h = 0..n: amounts of each label on the left side in the first h groups of an axis; the
     // same for all rows. A threshold inside group h leaves at least the groups before h on one side and those after h

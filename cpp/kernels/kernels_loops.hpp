@@ -249,8 +249,9 @@ void triples(const ThreeTests<Lane>& tests, std::size_t from, PairExtremes<Lane>
 
 // A vector's width of root tests from `first` on.
 template <class Lane, CodeEnds ends>
-inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cells, SideBatch<Lane>& batch,
-                     std::size_t first) {
+inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* amounts, const Lane* root_codes,
+                     SideBatch<Lane>& batch, std::size_t first) {
+    typedef std::int64_t Slots __attribute__((vector_size(32)));
     typedef Lane Lanes __attribute__((vector_size(32)));
     typedef std::int32_t Words __attribute__((vector_size(32)));
     constexpr std::size_t width = sizeof(Lanes);
@@ -273,9 +274,11 @@ inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cell
         low1 = y < low1 ? y : low1;
     };
     for (std::int32_t i = 0; i < n; ++i) {
-        const Lane* cell = cells + (order[i] & ~1);
-        const Lanes amount = Lanes{} + cell[0];
-        left += amount & (Lanes{} + cell[1] <= test);
+        const auto row = static_cast<std::size_t>(order[i] >> 1);
+        std::int64_t codes_of_row;
+        __builtin_memcpy(&codes_of_row, root_codes + row * SideBatch<Lane>::slots, sizeof codes_of_row);
+        const Lanes amount = Lanes{} + amounts[row];
+        left += amount & ((Lanes)(Slots{} + codes_of_row) <= test);
         both += amount;
         if constexpr (ends == CodeEnds::mixed) {
             // At every row, as zeros but at the last of a code: a branch that nobody foresees costs more.
@@ -295,12 +298,15 @@ inline void sides_of(const std::int32_t* order, std::int32_t n, const Lane* cell
 }
 
 template <class Lane>
-void sides(const std::int32_t* order, std::int32_t n, const Lane* cells, CodeEnds ends, SideBatch<Lane>& batch) {
+void sides(const std::int32_t* order, std::int32_t n, const Lane* amounts, const Lane* root_codes, CodeEnds ends,
+           SideBatch<Lane>& batch) {
     for (std::size_t first = 0; first < batch.size; first += 32 / sizeof(Lane)) {
         switch (ends) {
-        case CodeEnds::alike: sides_of<Lane, CodeEnds::alike>(order, n, cells, batch, first); break;
-        case CodeEnds::mixed: sides_of<Lane, CodeEnds::mixed>(order, n, cells, batch, first); break;
-        case CodeEnds::categories: sides_of<Lane, CodeEnds::categories>(order, n, cells, batch, first); break;
+        case CodeEnds::alike: sides_of<Lane, CodeEnds::alike>(order, n, amounts, root_codes, batch, first); break;
+        case CodeEnds::mixed: sides_of<Lane, CodeEnds::mixed>(order, n, amounts, root_codes, batch, first); break;
+        case CodeEnds::categories:
+            sides_of<Lane, CodeEnds::categories>(order, n, amounts, root_codes, batch, first);
+            break;
         }
     }
 }

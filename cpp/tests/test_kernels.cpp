@@ -676,7 +676,8 @@ namespace {
 // Sums taken anew for every root test and code, in 64 bits.
 template <class Lane>
 void sides_against_sums(const Kernels& kernels, void (*Kernels::*sides)(const std::int32_t*, std::int32_t, const Lane*,
-                                                                        CodeEnds, SideBatch<Lane>&)) {
+                                                                        const Lane*, CodeEnds, SideBatch<Lane>&)) {
+    constexpr std::size_t n_slots = SideBatch<Lane>::slots;
     Random random(18);
     const std::int64_t most = sizeof(Lane) == 2 ? std::numeric_limits<std::int16_t>::max() : most_total;
     for (int repeat = 0; repeat < 200; ++repeat) {
@@ -685,15 +686,18 @@ void sides_against_sums(const Kernels& kernels, void (*Kernels::*sides)(const st
         const int n_root_codes = pick(random, 1, 20);
         const bool is_categorical = chance(random, 0.3);
         describe_case("sides", n, Spread::even);
-        std::vector<Lane> cells;
+        std::vector<Lane> amounts;
+        std::vector<Lane> root_codes;
         std::vector<int> codes;
         std::int64_t left = chance(random, 0.3) ? n : most;
         for (int i = 0; i < n; ++i) {
             const auto amount =
                 std::uniform_int_distribution<std::int64_t>(0, chance(random, 0.1) ? left : left / n)(random);
             left -= amount;
-            cells.push_back(static_cast<Lane>(chance(random, 0.5) ? amount : -amount));
-            cells.push_back(static_cast<Lane>(pick(random, 0, n_root_codes - 1)));
+            amounts.push_back(static_cast<Lane>(chance(random, 0.5) ? amount : -amount));
+            for (std::size_t slot = 0; slot < n_slots; ++slot) {
+                root_codes.push_back(static_cast<Lane>(pick(random, 0, n_root_codes - 1)));
+            }
             codes.push_back(pick(random, 0, n_codes - 1));
         }
         std::vector<std::int32_t> rows(static_cast<std::size_t>(n));
@@ -717,10 +721,10 @@ void sides_against_sums(const Kernels& kernels, void (*Kernels::*sides)(const st
                 std::int64_t sum[2] = {0, 0};
                 bool is_there = false;
                 for (int i = 0; i < n; ++i) {
-                    const auto cell = static_cast<std::size_t>(2 * i);
+                    const auto row = static_cast<std::size_t>(i);
                     is_there = is_there || code(i) == c;
                     if (is_categorical ? code(i) == c : code(i) <= c) {
-                        sum[cells[cell + 1] <= batch.test[k] ? 0 : 1] += cells[cell];
+                        sum[root_codes[row * n_slots + k % n_slots] <= batch.test[k] ? 0 : 1] += amounts[row];
                     }
                 }
                 for (std::size_t side = 0; is_there && side < 2; ++side) {
@@ -733,7 +737,7 @@ void sides_against_sums(const Kernels& kernels, void (*Kernels::*sides)(const st
         for (const CodeEnds ends : {CodeEnds::alike, CodeEnds::mixed, CodeEnds::categories}) {
             SideBatch<Lane> found = batch;
             if (is_categorical == (ends == CodeEnds::categories)) {
-                (kernels.*sides)(order.data(), n, cells.data(), ends, found);
+                (kernels.*sides)(order.data(), n, amounts.data(), root_codes.data(), ends, found);
                 CHECK(std::memcmp(&found, &expected, sizeof found) == 0);
             }
         }

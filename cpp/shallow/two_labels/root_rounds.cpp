@@ -1,7 +1,8 @@
-// Depth two by rounds: root tests of an axis are looked at a batch at a time, until intervals rule out the others.
+// Depth two by rounds: root tests are looked at a batch at a time, until intervals rule out the others.
 //
-// A look at a batch passes over the rows once for each other axis, in the order of that axis's codes, and sums every
-// root test's left side in a lane of its own: the extremes of both sides' sums are their best stumps. Gains of sides
+// A look at a batch passes over the rows once for each axis, in the order of that axis's codes, and sums every root
+// test's left side in a lane of its own: the extremes of both sides' sums are their best stumps. Few tests of an axis
+// often rule out all others, so a batch has some tests of several axes, while several are open. Gains of sides
 // looked at bound those between (bounds::gain_between, bounds::gain_near). Below the first test stand the empty set,
 // which costs λ, and the whole one. Rounded amounts are costs in their own right, so both hold for them; their slack is
 // added where a bound is compared with what is wanted.
@@ -9,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <ranges>
+#include <span>
 
 #include "bounds.hpp"
 #include "shallow/cost_model.hpp"
@@ -59,9 +61,17 @@ private:
     Amount between(const Root& root, std::int32_t a, std::int32_t b) const;
     double spread(const Root& root, std::int32_t test) const;
     void find_open(Root& root);
-    std::vector<std::int32_t> choose(const Root& root) const;
+    std::vector<std::int32_t> choose(const Root& root, std::int32_t most) const;
+    // By row, in the lanes' numbers: its amount, and its codes on the axes of a batch.
     template <class Lane>
-    void look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells);
+    struct Cells {
+        std::vector<Lane> amounts;
+        std::vector<Lane> codes;
+    };
+    template <class Lane>
+    void look_at_all(const std::vector<std::size_t>& axes, Cells<Lane>& cells);
+    template <class Lane>
+    void look(std::span<const std::size_t> axes, Cells<Lane>& cells);
     template <class Lane>
     void look_at_own(const Root& root, const std::vector<std::int32_t>& tests, SideBatch<Lane>& batch) const;
     void note(std::size_t axis, std::int32_t test, const Extremes& extremes);
@@ -80,8 +90,8 @@ private:
     Amount whole_;                 // the best gain of depth one
     std::vector<Root> roots_;
     std::vector<std::vector<std::int32_t>> order_;  // by axis: rows by code, doubled, and 1 added to the last of a code
-    std::vector<std::int16_t> short_cells_;
-    std::vector<std::int32_t> cells_;
+    Cells<std::int16_t> short_cells_;
+    Cells<std::int32_t> cells_;
 };
 
 RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, std::int32_t batch)
@@ -181,11 +191,11 @@ void RootRounds::find_open(Root& root) {
     }
 }
 
-// A batch of open tests, spread by the amounts of each label between them: a rare one counts as much as the other.
-// Where there are too many openings, the most promising come first.
-std::vector<std::int32_t> RootRounds::choose(const Root& root) const {
+// Some open tests, spread by the amounts of each label between them: a rare one counts as much as the other. Where
+// there are too many openings, the most promising come first.
+std::vector<std::int32_t> RootRounds::choose(const Root& root, std::int32_t most) const {
     std::vector<std::int32_t> tests;
-    tests.reserve(static_cast<std::size_t>(batch_));
+    tests.reserve(static_cast<std::size_t>(most));
     std::vector<Open> open = root.open;
     if (open.size() > 1) {
         std::stable_sort(open.begin(), open.end(), [](const Open& x, const Open& y) { return x.most > y.most; });
@@ -196,8 +206,8 @@ std::vector<std::int32_t> RootRounds::choose(const Root& root) const {
     }
     for (const Open& here : open) {
         const std::int32_t n = here.tests.to - here.tests.from;
-        const std::int32_t room = batch_ - static_cast<std::int32_t>(tests.size());
-        const std::int64_t share = std::max<std::int64_t>(1, (std::int64_t{batch_} * n + n_open / 2) / n_open);
+        const std::int32_t room = most - static_cast<std::int32_t>(tests.size());
+        const std::int64_t share = std::max<std::int64_t>(1, (std::int64_t{most} * n + n_open / 2) / n_open);
         const auto n_chosen = static_cast<std::int32_t>(std::min<std::int64_t>({n, share, room}));
         const double from = here.tests.from == 0 ? 0.0 : spread(root, here.tests.from - 1);
         const double to = spread(root, here.tests.to);
@@ -251,21 +261,60 @@ void RootRounds::look_at_own(const Root& root, const std::vector<std::int32_t>& 
     }
 }
 
+// As many axes at a time as pays and a batch has slots for.
 template <class Lane>
-void RootRounds::look(std::size_t axis, const std::vector<std::int32_t>& tests, std::vector<Lane>& cells) {
-    const LocalAxis& root = local_.axes[axis];
-    cells.resize(2 * amounts_.size());
+void RootRounds::look_at_all(const std::vector<std::size_t>& axes, Cells<Lane>& cells) {
+    constexpr std::size_t n_slots = SideBatch<Lane>::slots;
+    if (cells.amounts.empty()) {
+        cells.amounts.assign(amounts_.begin(), amounts_.end());
+        cells.codes.resize(n_slots * amounts_.size());
+    }
+    const bool is_packed =
+        prepared_.control.is_off(no_cost_model) ? local_.n_rows % 3 > 0 : forecast::are_batches_packed(order_.size());
+    const std::size_t step = is_packed ? n_slots : 1;
+    for (std::size_t at = 0; at < axes.size() && !prepared_.control.should_stop(); at += step) {
+        look(std::span(axes).subspan(at, std::min(step, axes.size() - at)), cells);
+    }
+}
+
+// Pre: no more axes than slots; one that stands in several of them has the lanes of all.
+template <class Lane>
+void RootRounds::look(std::span<const std::size_t> axes, Cells<Lane>& cells) {
+    constexpr std::size_t n_slots = SideBatch<Lane>::slots;
+    constexpr std::size_t n_lanes = SideBatch<Lane>::size;
+    const std::int32_t* codes_of[n_slots];
+    std::int32_t n_lanes_of[n_slots] = {};
+    for (std::size_t slot = 0; slot < n_slots; ++slot) {
+        codes_of[slot] = local_.axes[axes[slot % axes.size()]].codes;
+        n_lanes_of[slot % axes.size()] += static_cast<std::int32_t>(n_lanes / n_slots);
+    }
     for (std::size_t i = 0; i < amounts_.size(); ++i) {
-        cells[2 * i] = static_cast<Lane>(amounts_[i]);
-        cells[2 * i + 1] = static_cast<Lane>(root.codes[i]);
+        for (std::size_t slot = 0; slot < n_slots; ++slot) {
+            cells.codes[i * n_slots + slot] = static_cast<Lane>(codes_of[slot][i]);
+        }
     }
+    std::vector<std::int32_t> tests[n_slots];  // by place in `axes`
+    for (std::size_t place = 0; place < axes.size(); ++place) {
+        tests[place] = choose(roots_[axes[place]], std::min(batch_, n_lanes_of[place]));
+    }
+    // Which axis a lane is of, and which of its tests; lanes to spare repeat the last one.
+    const auto for_lanes = [&](auto act) {
+        std::size_t n_used[n_slots] = {};
+        for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+            const std::size_t place = lane % n_slots % axes.size();
+            act(lane, place, n_used[place]++);
+        }
+    };
     SideBatch<Lane> batch{};
-    for (std::size_t k = 0; k < static_cast<std::size_t>(most_batch); ++k) {
-        batch.test[k] = static_cast<Lane>(tests[std::min(k, tests.size() - 1)]);
+    for_lanes([&](std::size_t lane, std::size_t place, std::size_t n) {
+        batch.test[lane] = static_cast<Lane>(tests[place][std::min(n, tests[place].size() - 1)]);
+    });
+    const bool is_alone = axes.size() == 1;
+    if (is_alone) {
+        look_at_own(roots_[axes[0]], tests[0], batch);
     }
-    look_at_own(roots_[axis], tests, batch);
     for (std::size_t c = 0; c < order_.size(); ++c) {
-        if (c == axis) {
+        if (is_alone && c == axes[0]) {
             continue;
         }
         const auto n = static_cast<std::int32_t>(order_[c].size());
@@ -273,15 +322,20 @@ void RootRounds::look(std::size_t axis, const std::vector<std::int32_t>& tests, 
                               : forecast::are_ends_foreseen(amounts_.size() * order_.size(), n, local_.axes[c].n_tests)
                                   ? CodeEnds::alike
                                   : CodeEnds::mixed;
+        const Lane* amounts = cells.amounts.data();
+        const Lane* codes = cells.codes.data();
         if constexpr (sizeof(Lane) == sizeof(std::int16_t)) {
-            prepared_.kernels.short_sides(order_[c].data(), n, cells.data(), ends, batch);
+            prepared_.kernels.short_sides(order_[c].data(), n, amounts, codes, ends, batch);
         } else {
-            prepared_.kernels.sides(order_[c].data(), n, cells.data(), ends, batch);
+            prepared_.kernels.sides(order_[c].data(), n, amounts, codes, ends, batch);
         }
     }
-    for (std::size_t k = 0; k < tests.size(); ++k) {
-        note(axis, tests[k], {{batch.high[0][k], batch.high[1][k]}, {batch.low[0][k], batch.low[1][k]}});
-    }
+    for_lanes([&](std::size_t lane, std::size_t place, std::size_t n) {
+        if (n < tests[place].size()) {
+            note(axes[place], tests[place][n],
+                 {{batch.high[0][lane], batch.high[1][lane]}, {batch.low[0][lane], batch.low[1][lane]}});
+        }
+    });
 }
 
 void RootRounds::note(std::size_t axis, std::int32_t test, const Extremes& extremes) {
@@ -298,7 +352,11 @@ void RootRounds::note(std::size_t axis, std::int32_t test, const Extremes& extre
     wanted_.more_than = std::max(wanted_.more_than, known.left + known.right - prepared_.amounts.slack);
 }
 
+// Asked when two batches of its tests are known.
 bool RootRounds::are_trees_faster(const Root& root, const LocalAxis& axis) const {
+    if (static_cast<std::int32_t>(root.known.size()) < 2 + 2 * batch_) {
+        return false;
+    }
     std::int32_t n_open = 0;
     for (const Open& open : root.open) {
         n_open += open.tests.to - open.tests.from;
@@ -330,28 +388,25 @@ std::vector<std::vector<Run>> RootRounds::run() {
         }
     }
     bool is_open = true;
-    for (int round = 0; is_open; ++round) {
-        is_open = false;
+    while (is_open) {
+        std::vector<std::size_t> axes;
         for (std::size_t a = 0; a < roots_.size(); ++a) {
-            Root& root = roots_[a];
-            if (root.open.empty() || prepared_.control.should_stop()) {
-                continue;
+            if (!roots_[a].open.empty()) {
+                axes.push_back(a);
             }
-            const std::vector<std::int32_t> tests = choose(root);
-            is_short_ ? look(a, tests, short_cells_) : look(a, tests, cells_);
-            is_open = true;
         }
+        is_short_ ? look_at_all(axes, short_cells_) : look_at_all(axes, cells_);
         for (std::size_t a = 0; a < roots_.size(); ++a) {
             Root& root = roots_[a];
             if (root.has_given_up) {
                 continue;
             }
             find_open(root);
-            if (round > 0 && are_trees_faster(root, local_.axes[a])) {
+            if (are_trees_faster(root, local_.axes[a])) {
                 give_up(root);
             }
         }
-        is_open = is_open && !prepared_.control.should_stop();
+        is_open = !axes.empty() && !prepared_.control.should_stop();
     }
     std::vector<std::vector<Run>> runs;
     for (Root& root : roots_) {
