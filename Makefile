@@ -116,7 +116,7 @@ bench: .venv-bench/installed .venv-bench/tables
 # The paper's whole study: what is missing of benchmarks/results/paper.csv is measured, and docs/paper.md is written.
 # DL8.5 is compiled where a compiler is there; where that fails, its cells say that it is missing.
 paper: .venv-bench/installed .venv-bench/dl85
-	.venv-bench/bin/python -m benchmarks --suite paper $(BENCH_ARGS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks --suite paper $(BENCH_ARGS)
 
 # The tests that compare optima with other solvers; `make test` skips them, because those are not installed there.
 agreement: .venv-bench/installed

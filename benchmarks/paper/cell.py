@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.adapters import CONTENDERS, Outcome, objective, use_clock
 from benchmarks.paper.plan import Cell
@@ -99,9 +100,10 @@ def _carry_out(
     begin()
     outcomes: list[Outcome] = []
     walls: list[float] = []
-    while not outcomes or (len(outcomes) < MOST_FITS and sum(walls) < SETTLED_SECONDS):
-        outcomes.append(fit())
-        walls.append(marks[-1][1] - marks[-2][1])
+    with threadpool_limits(1):
+        while not outcomes or (len(outcomes) < MOST_FITS and sum(walls) < SETTLED_SECONDS):
+            outcomes.append(fit())
+            walls.append(marks[-1][1] - marks[-2][1])
     found = outcomes[0]
     assert found.predict is not None
     row = {
