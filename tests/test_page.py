@@ -21,6 +21,7 @@ from certree.page.plain import Words, conditions
 from certree.page.writer import render_notes
 from certree.path import choose_penalties
 from certree.policy import PolicyTree
+from certree.tree.words import share_text
 from tests.pages import NAMES, SCRIPT, make_classifier, make_policies
 
 SECTIONS = ["decision", "the-tree", "question", "front", "good", "proof", "worth", "rows", "use"]
@@ -75,7 +76,7 @@ def test_the_classifier_says_what_was_found(tmp_path: Path) -> None:
     assert "<h1>Who is asked</h1>" in page
     assert case.model.certificate_.statement in section(page, "proof")
     assert case.model.certificate_["digests"]["table"] in section(page, "proof")
-    assert "Held-out loss" in section(page, "decision")
+    assert "of the answers are wrong, by weight. If everyone gets the same answer," in section(page, "decision")
     use = section(page, "use")
     assert "<strong>for</strong>" in use
     assert "CC0" in use
@@ -322,7 +323,7 @@ def test_conditions_name_a_column_once() -> None:
     tree = SparseTreeClassifier(3, 0.0).fit(X, y).tree_
     texts = [conditions(tree, node, Words({"age": "years"})) for node in tree.leaves.tolist()]
     assert all(len(text) == 1 for text in texts)
-    assert texts[1] == ["age above 7.5 years and at most 15.5 years"]
+    assert texts[1] == ["age is above 7.5 years and at most 15.5 years"]
 
 
 def test_trees_are_counted_as_the_method_says() -> None:
@@ -381,7 +382,7 @@ def test_labels_that_weigh_more_weigh_more_everywhere(tmp_path: Path) -> None:
     weights = np.where(y == 1, 5.0, 1.0)
     held = certree.evaluate(SparseTreeClassifier(2, 0.005), case.X, y, weights, random_state=0)
     for page in pages:
-        assert f"{held.loss.value:.4g}"[:5] in section(page, "worth")
+        assert share_text(held.loss.value) in section(page, "worth")
         assert "All rows weigh the same" not in section(page, "rows")
         best = data_of(page)["front"][data_of(page)["chosen"]]["tree"]
         assert best[0].get("question") == data_of(page)["tree"][0].get("question")

@@ -52,6 +52,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--unit", nargs="+", default=[], type=read_name, metavar="COLUMN=UNIT", help="the unit of a numeric column"
     )
+    parser.add_argument("--reward-unit", metavar="UNIT", help="the unit of a policy's rewards, such as dollars")
     parser.add_argument("--tolerance", type=float, help="how much worse than the best a good tree may be")
     parser.add_argument(
         "--time-limit", type=float, default=SECONDS, metavar="SECONDS",
@@ -82,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
                 licence=options.licence,
                 names=dict(options.name),
                 units=dict(options.unit),
+                reward_unit=options.reward_unit,
                 noun=options.noun,
                 tolerance=options.tolerance,
                 folds=options.folds,

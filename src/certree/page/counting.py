@@ -26,13 +26,17 @@ def count_trees(n_tests: int, n_labels: int, depth: int) -> int | None:
 
 
 def describe_count(certificate: Mapping[str, Any], tree: Tree) -> str:
-    """In words: "about 4.1 × 10^18"."""
+    """In words: "about 4.1 × 10¹⁸"."""
     depth = certificate["constraints"]["max_depth"]
     count = count_trees(certificate["sizes"]["distinct_tests"], len(tree.labels), depth)
     if count is None:
-        return f"more than 10^{MOST_DIGITS}"
+        return f"more than 10{_raise(MOST_DIGITS)}"
     if count < 10**7:
         return f"{count:,}"
     digits = len(str(count)) - 1
     lead = count // 10 ** (digits - 1) / 10
-    return f"about {lead:.1f} × 10^{digits}"
+    return f"about {lead:.1f} × 10{_raise(digits)}"
+
+
+def _raise(power: int) -> str:
+    return str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))

@@ -275,7 +275,7 @@
       const head = make("summary", {}, other.text);
       const region = make("div", { class: "tree wide", tabindex: "0", role: "region", "aria-label": other.text }, draw(other.tree));
       const entry = make("details", {}, head, region);
-      entry.open = place < 2;
+      entry.open = place < 3;
       others.append(entry);
     }
   }

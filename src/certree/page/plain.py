@@ -172,7 +172,7 @@ def _bound(test: Test, words: Words) -> str:
 
 
 def conditions(tree: Tree, node: int, words: Words) -> list[str]:
-    """What leads to a node, every column once as far as that is possible: "age above 25 and at most 31"."""
+    """What leads to a node, every column once as far as that is possible: "age is above 25 and at most 31"."""
     by_column: dict[str, list[tuple[Test, bool]]] = {}
     for test, holds in tree.path(node):
         by_column.setdefault(test.column.name, []).append((test, holds))
@@ -183,7 +183,7 @@ def _join_steps(steps: list[tuple[Test, bool]], words: Words) -> list[str]:
     """The tests of one column, the binding ones alone."""
     column: Column = steps[0][0].column
     if any(test.threshold is None for test, _ in steps) or column.has_missing or column.name in words.binary:
-        return list(dict.fromkeys(answer(test, words, holds=holds) for test, holds in steps))
+        return list(dict.fromkeys(_state(test, words, holds=holds) for test, holds in steps))
     above = [test for test, holds in steps if not holds]
     below = [test for test, holds in steps if holds]
     parts = []
@@ -191,7 +191,14 @@ def _join_steps(steps: list[tuple[Test, bool]], words: Words) -> list[str]:
         parts.append(f"above {_bound(max(above, key=_threshold), words)}")
     if below:
         parts.append(f"at most {_bound(min(below, key=_threshold), words)}")
-    return [f"{isolate(column.name)} {' and '.join(parts)}"]
+    return [f"{isolate(column.name)} is {' and '.join(parts)}"]
+
+
+def _state(test: Test, words: Words, *, holds: bool) -> str:
+    """The test as a whole clause: "age is above 31"."""
+    text, name = answer(test, words, holds=holds), isolate(test.column.name)
+    is_bare = test.threshold is not None and not _is_no(test, words)
+    return f"{name} is{text.removeprefix(name)}" if is_bare else text
 
 
 def _threshold(test: Test) -> float:

@@ -45,6 +45,7 @@ class View:
     """Gives any tree of the table the names of the page, and hides what is not to be shown."""
     hide_below: int | None = None
     """Figures of fewer rows are not shown."""
+    reward_unit: str = ""
 
     @property
     def shown(self) -> dict[str, str]:
@@ -59,6 +60,11 @@ class View:
     @property
     def certificate(self) -> Any:
         return self.given.model.certificate_
+
+    @property
+    def reward(self) -> str:
+        """What rewards are called, as text."""
+        return f"mean reward ({self.reward_unit})" if self.reward_unit else "mean reward"
 
     def label(self, place: int) -> str:
         return bdi(self.tree.labels[place])
@@ -103,7 +109,11 @@ def show_table(names: Sequence[str], rows: Sequence[Sequence[str]], caption: str
 
 
 def number(value: float, digits: int = 4) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1e4 else format_number(value, digits)
+    return f"{value:,.0f}" if abs(value) >= 1e3 else format_number(value, digits)
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def estimate_text(estimate: Estimate) -> str:
@@ -149,16 +159,37 @@ def describe_rule(view: View) -> str:
         own = [node for node in told if int(tree.label[node]) == place]
         rules = "; or ".join(" and ".join(map(escape, conditions(tree, node, view.words))) for node in own)
         size = "" if place in veiled else f" ({share_text(share[place])} of the {escape(view.noun)})"
-        parts.append(f"{view.label(place)} where {rules}{size}")
+        parts.append(f"{view.label(place)} if {rules}{size}")
     return f"{verb} {'; '.join(parts)}. Everyone else gets {view.label(rest)}."
 
 
 def describe_worth(view: View) -> str:
     """Whether a gain is shown."""
-    found = view.parts.evaluation
+    found, noun = view.parts.evaluation, escape(view.noun)
     if found is None:
-        return f"What this is worth beyond the {escape(view.noun)} at hand is not known from this page."
-    return escape(found.statement())
+        return f"What this is worth beyond the {noun} at hand is not known from this page."
+    if isinstance(found, LossEvaluation):
+        loss, constant = (share_estimate(own, found.level) for own in (found.loss, found.constant))
+        return (
+            f"On {noun} that it has not seen, {loss} of the answers are wrong, by weight. If everyone gets the same "
+            f"answer, {constant} are wrong."
+        )
+    return escape(found.statement()) + describe_unit(view)
+
+
+def describe_unit(view: View) -> str:
+    return f" Rewards and gains are in {escape(view.reward_unit)}." if view.reward_unit else ""
+
+
+def share_estimate(estimate: Estimate, level: float) -> str:
+    """Such as "32.7% (95% interval: 31.6% to 33.8%)"."""
+    ends = " to ".join(share_text(end) for end in (estimate.low, estimate.high))
+    return f"{share_text(estimate.value)} ({100 * level:g}% interval: {ends})"
+
+
+def enumerate_names(names: Sequence[str]) -> str:
+    """Such as "age, income and debt"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 # 2 to 5: what the script draws --------------------------------------------------------------------------------------
@@ -166,8 +197,8 @@ def describe_worth(view: View) -> str:
 
 def show_tree() -> str:
     return (
-        '<p class="hint">Every question leads on to two ways. Choose a question to fold '
-        "its branch, and a group at the end of a branch for its figures.</p>"
+        '<p class="hint">Each question has two branches, yes and no. Choose a question to fold '
+        "its branches, or a group at the end of a branch to see its figures.</p>"
         '<div id="tree" class="tree wide" tabindex="0" role="region" aria-label="The tree"></div>'
         '<div id="leaf" class="panel" role="status" hidden></div>'
     )
@@ -191,7 +222,7 @@ def show_front(view: View) -> str:
     if front is None:
         return absent(view, "curve" if view.given.has_budget else "front")
     figures = [front.value(point) if isinstance(front, PolicyPath) else point.loss for point in front]
-    name = "mean reward" if view.is_policy else "share of wrong answers"
+    name = view.reward if view.is_policy else "share of wrong answers"
     series = [
         Series(
             f"{name}, on the {view.noun} it was fitted on",
@@ -205,7 +236,7 @@ def show_front(view: View) -> str:
         series.append(Series(f"{name}, held out (± one standard error)", "held", points, found.error.tolist()))
     held = paragraph(escape(view.parts.reasons.get("held_out", ""))) if found is None else ""
     whole = (
-        "These are all trees that are best for some price of a leaf."
+        "Each of these trees is the best for some penalty per leaf (λ): the higher the penalty, the smaller the tree."
         if front.is_optimal
         else "A search ended early, so that trees may be missing."
     )
@@ -240,9 +271,9 @@ def show_others(view: View) -> str:
     sentences = [
         f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.",
         describe_spends(good),
-        f"All of them decide alike for {agreed} of the {noun}, by weight; about each of the others, some disagree.",
-        f"All of them use {', '.join(needed)}." if needed else "No column is used by all of them.",
-        f"None uses {', '.join(unused)}." if unused else "",
+        f"All of them decide alike for {agreed} of the {noun}, by weight. For each of the others, some tree differs.",
+        f"All of them use {enumerate_names(needed)}." if needed else "No column is used by all of them.",
+        f"None of them uses {enumerate_names(unused)}." if unused else "",
         limit,
     ]
     return "".join(paragraph(text) for text in sentences if text) + '<div id="others" class="others"></div>'
@@ -276,7 +307,11 @@ def show_proof(view: View) -> str:
             paragraph(
                 "The certificate was checked against these data when this page was written, without the search engine: "
                 "all figures of the tree hold. "
-                + ("Taken on the engine's word: " + escape("; ".join(verdict.trusted)) + "." if verdict.trusted else "")
+                + (
+                    "Not recomputed, and taken on trust: " + escape("; ".join(verdict.trusted)) + "."
+                    if verdict.trusted
+                    else ""
+                )
             )
         )
     else:
@@ -284,7 +319,7 @@ def show_proof(view: View) -> str:
     lines.append(certificate.to_html(view.tree.labels))
     digest = certificate.get("digests", {}).get("table")
     if digest is not None:
-        lines.append(paragraph(f"The data are known by their SHA-256: <code>{escape(digest)}</code>."))
+        lines.append(paragraph(f"The data are identified by their SHA-256: <code>{escape(digest)}</code>."))
     weight = "" if view.given.sample_weight is None else " --weight ..."
     spends = " --spends ..." if view.given.has_budget else ""
     example = f"certree verify model.json data.csv {'--rewards' if view.is_policy else '--label'} ...{weight}{spends}"
@@ -333,8 +368,9 @@ def show_worth(view: View) -> str:
     if found is None:
         parts.append(absent(view, "evaluation"))
     elif isinstance(found, Evaluation):
-        parts.append(paragraph(escape(found.statement())))
+        parts.append(paragraph(escape(found.statement()) + describe_unit(view)))
         if found.groups:
+            reward = escape(capital(view.reward))
             hidden = view.hidden([group.rows for group in found.groups])
             rows = [
                 [bdi(group.group), "not shown", "", "", ""]
@@ -348,22 +384,25 @@ def show_worth(view: View) -> str:
                 ]
                 for place, group in enumerate(found.groups)
             ]
-            names = ("Group", escape(view.noun), "Given", "Mean reward, held out", "Gain over the control")
+            names = ("Group", escape(view.noun), "Given", f"{reward}, held out", "Gain over the control")
             parts.append(show_table(names, rows, "Rates and worth by group"))
     return "".join(parts)
 
 
 def _show_loss(view: View) -> str:
     found, model = view.parts.evaluation, view.given.model
-    rows = [["This tree, on the rows it was fitted on", number(model.certificate_["loss"])]]
+    noun = escape(view.noun)
+    rows = [[f"This tree, on the {noun} it was fitted on (too optimistic)", share_text(model.certificate_["loss"])]]
     if isinstance(found, LossEvaluation):
         rows += [
-            [f"Trees fitted without the rows they are judged on ({found.folds} folds)", estimate_text(found.loss)],
-            ["One answer for everyone, held out", estimate_text(found.constant)],
-            ["Gain over one answer for everyone", estimate_text(found.gain)],
+            [
+                f"Trees fitted without the {noun} they are judged on ({found.folds} folds)",
+                share_estimate(found.loss, found.level),
+            ],
+            ["One answer for everyone, held out", share_estimate(found.constant, found.level)],
+            ["How many fewer are wrong than with one answer for everyone", share_estimate(found.gain, found.level)],
         ]
-    level = "" if found is None else f" ({100 * found.level:g}% interval)"
-    table = show_table(("", f"Share of wrong answers, by weight{level}"), rows, "How often it is wrong")
+    table = show_table(("", "Share of wrong answers, by weight"), rows, "How often it is wrong")
     return table + ("" if view.given.group is None else _show_groups(view))
 
 
@@ -393,24 +432,24 @@ def _show_policy_worth(view: View) -> str:
     found, model = view.parts.evaluation, view.given.model
     rows = [
         [
-            f"This policy, on the {escape(view.noun)} it was fitted on (flatters)",
+            f"This policy, on the {escape(view.noun)} it was fitted on (too optimistic)",
             number(model.certificate_["policy"]["value"]),
             "",
         ]
     ]
     if isinstance(found, Evaluation):
-        rows.append(["Policies learned without the rows they are judged on", estimate_text(found.value), ""])
+        rows.append(
+            [f"Policies learned without the {escape(view.noun)} they are judged on", estimate_text(found.value), ""]
+        )
         for action, fixed in found.fixed.items():
             rows.append([f"Everyone {bdi(action)}", estimate_text(fixed), estimate_text(found.gains[action])])
         for baseline in found.baselines:
             if baseline.share < 1:
                 text = baseline.describe(is_nobody=False)
-                rows.append(
-                    [escape(text[:1].upper() + text[1:]), estimate_text(baseline.value), estimate_text(baseline.gain)]
-                )
+                rows.append([escape(capital(text)), estimate_text(baseline.value), estimate_text(baseline.gain)])
         if found.budget is None:
             rows.append(["An action at random", "", estimate_text(found.gain_over_random)])
-    names = ("", "Mean reward", "Gain of the policy over it")
+    names = ("", escape(capital(view.reward)), "Gain of the policy over it")
     return show_table(names, rows, "What it brings, and what else would") + show_budget(view)
 
 
@@ -434,7 +473,7 @@ def show_budget(view: View) -> str:
             "no policy: actions drawn by lot for everyone, in sample", "line", [lot[1:] for lot in lots], names=names
         )
     )
-    chart = draw_chart("What each budget buys", "mean spend per row", "mean reward", series)
+    chart = draw_chart("What each budget buys", "mean spend per row", view.reward, series)
     rows = [
         [name_fixed(view, place, is_html=True), number(spend), number(value)]
         for place, spend, value in view.parts.fixed
@@ -443,7 +482,9 @@ def show_budget(view: View) -> str:
         "Whoever spends a budget without a policy can draw lots between the actions: on average that brings what the "
         "line between them says. What a policy adds is the way above it, and only as far as it holds out of sample."
     )
-    table = show_table(("", "Mean spend", "Mean reward, in sample"), rows, "One action for everyone")
+    table = show_table(
+        ("", "Mean spend", f"{escape(capital(view.reward))}, in sample"), rows, "One action for everyone"
+    )
     return paragraph("What each budget buys:") + chart + paragraph(note) + table
 
 

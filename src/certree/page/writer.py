@@ -20,6 +20,7 @@ from certree.page.naming import rename_actions
 from certree.page.plain import Leaf, Words, column_data, find_binary, isolate, label_data, tree_data
 from certree.page.sections import (
     View,
+    capital,
     estimate_text,
     number,
     show_data,
@@ -66,6 +67,7 @@ def report(
     names: Mapping[str, str] | None = None,
     labels: Mapping[Any, Any] | None = None,
     units: Mapping[str, str] | None = None,
+    reward_unit: str | None = None,
     noun: str = "rows",
     tolerance: float | None = None,
     folds: int = 5,
@@ -99,6 +101,8 @@ def report(
         The heading; a Markdown text of the author's about intended use and limits; the licence of the data.
     names, labels, units : mappings, default=None
         What columns and labels are called on the page, by their own names, and the units of numeric columns.
+    reward_unit : str, default=None
+        The unit of a policy's rewards, such as "dollars".
     noun : str, default="rows"
         What the rows are: "people", "loans".
     tolerance : float, default=None
@@ -160,7 +164,7 @@ def report(
             parts.evaluation, dict(zip(given.model.tree_.labels, tree.labels, strict=True))
         )
     words = Words(own_units, find_binary(tree, given.table) - set(own_units))
-    view = View(given, parts, tree, words, noun, rename, hide_below)
+    view = View(given, parts, tree, words, noun, rename, hide_below, reward_unit or "")
     replace_file(path, make_page(view, title, notes, licence).encode("utf-8"))
     return path
 
@@ -265,7 +269,8 @@ def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
     share = share_of_label(tree, node)
     if share is not None:
         lines.append(f"right for {share_text(share)} of {'them' if has_unit_weights(tree) else 'their weight'}")
-    lines += [f"{text}, in sample" for text in [reward_text(tree, node)] if text]
+    unit = f" {view.reward_unit}" if view.reward_unit else ""
+    lines += [f"{text}{unit}, in sample" for text in [reward_text(tree, node)] if text]
     spends = view.certificate.get("budget", {}).get("spends")
     if spends is not None:
         lines.append(f"spends {number(float(spends[int(tree.label[node])]))} each")
@@ -286,7 +291,7 @@ def describe_own_leaf(view: View, tree: Tree, node: int) -> Leaf:
         rows += [(f"Of these, {label}", share_text(float(part))) for label, part in zip(tree.labels, own, strict=True)]
     if tree.rewards is not None:
         rows += [
-            (f"Mean reward of {label}, in sample", number(float(mean)))
+            (f"{capital(view.reward)} of {label}, in sample", number(float(mean)))
             for label, mean in zip(tree.labels, tree.rewards[node], strict=True)
         ]
     return Leaf([*leaf.lines, *(f"held-out gain {amount}" for _, amount in gain)], [*rows, *gain])
@@ -318,7 +323,7 @@ def list_points(view: View) -> list[tuple[str, Tree]]:
 
 def describe_corner(view: View, place: int, point: BudgetPoint) -> str:
     """A tree of the budget curve in words."""
-    worth = f"mean reward {number(point.value)} in sample, {_count_leaves(point.leaves)}"
+    worth = f"{view.reward} {number(point.value)} in sample, {_count_leaves(point.leaves)}"
     found, held = view.parts.held_out, ""
     if found is not None and found.spend is not None:
         amount, error, spend = (float(values[place]) for values in (found.worth, found.error, found.spend))
@@ -331,7 +336,7 @@ def describe_point(view: View, front: RegularizationPath, place: int) -> str:
     point = front[place]
     measure = "wrong" if has_unit_weights(view.tree) else "wrong by weight"
     worth = (
-        f"mean reward {number(front.value(point))}"
+        f"{view.reward} {number(front.value(point))}"
         if isinstance(front, PolicyPath)
         else f"{share_text(point.loss)} {measure}"
     )
@@ -341,9 +346,9 @@ def describe_point(view: View, front: RegularizationPath, place: int) -> str:
         shown = number(amount) if view.is_policy else f"{share_text(amount)} {measure}"
         held = f", held out {shown} (± {number(error, 2) if view.is_policy else share_text(error)})"
     low, high = point.regularization_low, point.regularization_high
-    prices = f"above {low:.3g}" if math.isinf(high) else f"from {low:.3g} to {high:.3g}"
-    leaves = _count_leaves(point.leaves)
-    return f"{leaves}: {worth} in sample{held}. Best where a leaf costs (λ) {prices}.{_say_status(point.status)}"
+    prices = f"above {low:.3g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"
+    head = f"{_count_leaves(point.leaves)}: {worth} in sample{held}."
+    return f"{head} The best tree for a penalty λ per leaf {prices}.{_say_status(point.status)}"
 
 
 def _count_leaves(count: int) -> str:

@@ -58,6 +58,7 @@ def write_pages(case: CaseStudy, folder: Path) -> list[Path]:
     row = case.policies[-1]
     policy = report(
         row.model, case.table, row.scores, log=row.log, path=folder / PAGES[1], evaluation=row.evaluation,
-        title=f"Whom to train, where the programme costs {row.cost:,.0f} dollars per man", notes=POLICY_NOTES, **shared,
+        title=f"Whom to train, where the programme costs {row.cost:,.0f} dollars per man", notes=POLICY_NOTES,
+        reward_unit="dollars", **shared,
     )  # fmt: skip
     return [tree, policy]
