@@ -67,6 +67,7 @@ def furnish() -> None:
     y = people["income"] > people["income"].mean()
     people.assign(y=y, w=1).to_csv("data.csv", index=False)
     SparseTreeClassifier(2).fit(people, y).save("model.json")
+    people.assign(earnings=y).to_csv("men.csv", index=False)
     people.assign(none=0.0, letter=np.where(y, 1.0, -1.0)).to_csv("scores.csv", index=False)
 
 
@@ -152,6 +153,16 @@ def test_what_else_is_to_be_typed_exists(page: Path) -> None:
         from benchmarks.__main__ import STUDIES, SUITES
 
         assert suites <= {*SUITES, *STUDIES, "paper"}
+
+
+def test_the_first_steps_print_what_they_show(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = ROOT / "docs" / "start.md"
+    exec(compile(snippets_of(page)[0], page.name, "exec"), {})
+    shown = page.read_text(encoding="utf-8").partition("what each column was read as:\n")[2].partition("\nand then")[0]
+    lines = [line.removeprefix("    ") for line in shown.strip("\n").splitlines()]
+    assert capsys.readouterr().out.splitlines()[: len(lines)] == lines
 
 
 def test_every_page_is_on_the_site() -> None:

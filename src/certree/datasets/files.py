@@ -195,7 +195,7 @@ def to_frame(table: Table) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError("as_frame=True needs pandas, which is not installed") from error
+        raise ImportError("as_frame=True needs pandas, which is not installed: pip install pandas") from error
     return pd.DataFrame({name: to_labels(column) for name, column in zip(table.names, table.columns, strict=True)})
 
 

@@ -63,7 +63,7 @@ def write(case: CaseStudy, folder: Path) -> list[Path]:
     >>> with TemporaryDirectory() as folder:
     ...     written = study.write(case, Path(folder))
     >>> sorted({path.suffix for path in written})
-    ['.csv', '.json', '.svg', '.txt']
+    ['.csv', '.html', '.json', '.svg', '.txt']
     """
     # The summary comes first: by it `is_study` knows a folder that was written only in part, too.
     contents: dict[str, bytes] = {"study.txt": (summarise(case) + "\n").encode()}
