@@ -15,11 +15,13 @@ from certree import (
     PolicyTree,
     SparseTreeClassifier,
     export_text,
+    good_trees,
     guess_thresholds,
     load,
     policy,
     regularization_path,
 )
+from certree.datasets import make_policy
 from certree.weights import balance
 
 FRAME = pd.DataFrame({"age": np.arange(40.0), "<colour>": ["red", "blue"] * 20})
@@ -138,3 +140,17 @@ def test_weights_and_guesses_say_what_they_did() -> None:
     guess = guess_thresholds(X, treatment)
     assert "kept " in str(guess)
     assert "kept" not in str(type(guess)())
+
+
+def test_sets_of_good_trees_show_their_best() -> None:
+    X = pd.DataFrame({"<age>": np.arange(40), "size": np.arange(40) % 7})
+    trees = good_trees(X, X["<age>"] > 20, tolerance=0.1, max_depth=2)
+    shown = trees._repr_html_()
+    assert str(trees.count) in shown
+    assert "&lt;age&gt; &lt;= 20.5" in shown
+    assert shown.count("<tr>") == 6
+    log = make_policy(200, 2, n_values=5, depth=1, random_state=0)
+    scores = policy.doubly_robust(log.data, log.treatment, log.outcome, random_state=0)
+    for settings in ({"tolerance": "noise"}, {"tolerance": 0.1, "budget": 0.5, "control": 0}):
+        found = policy.good_policies(log.data, scores, max_depth=1, **settings)
+        assert repr(found).strip("<>") in found._repr_html_()

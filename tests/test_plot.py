@@ -72,6 +72,14 @@ def test_boxes_do_not_overlap_and_lie_inside_the_figure(depth: int, direction: A
         assert not any(one.overlaps(other) for other in extents[index + 1 :])
         assert 0 <= one.x0 < one.x1 <= ax.figure.bbox.width
         assert 0 <= one.y0 < one.y1 <= ax.figure.bbox.height
+    # Every name is there as a whole, and within its box.
+    words = [text for text in ax.texts[:-1] if text.get_text() not in ("yes", "no")]
+    assert "".join(text.get_text() for text in words).replace("\n", "").count(LONG) == (tree.column == 0).sum()
+    for text in words:
+        own = text.get_window_extent()
+        assert any(
+            box.x0 <= own.x0 and own.x1 <= box.x1 and box.y0 <= own.y0 and own.y1 <= box.y1 for box in extents
+        ), text.get_text()
 
 
 def test_a_deep_tree_grows_to_the_right_and_fits_the_width_of_a_screen() -> None:

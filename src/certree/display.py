@@ -5,13 +5,17 @@ An estimator shows its tree, what was proved and among which trees, and what eac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import islice
 from typing import Any
 
 from certree.reading import describe_readings
 from certree.tree import Tree
 from certree.tree.words import describe_tree, leaf_colour, write_lines
+
+MOST_MEMBERS = 5
+"""Trees that a set shows of itself."""
 
 
 def show_text(model: Any) -> str:
@@ -61,6 +65,13 @@ def show_rows(head: str, names: Sequence[str], rows: Sequence[Sequence[str]]) ->
     cells = "".join(f"<th>{escape(name)}</th>" for name in names)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<p>{escape(head)}</p><table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def show_members(text: str, trees: Iterable[Any]) -> str:
+    """A set of trees for a notebook: what it says of itself, and the best of its trees."""
+    best = islice(trees, MOST_MEMBERS)
+    rows = [[f"{tree.objective:.6g}", str(tree.n_leaves), "; ".join(tree.tests)] for tree in best]
+    return show_rows(text.strip("<>"), ("objective", "leaves", "tests"), rows)
 
 
 def show_lines(text: str) -> str:

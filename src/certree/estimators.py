@@ -38,7 +38,7 @@ from certree.guesses import (
     state_thresholds,
 )
 from certree.limits import Limits
-from certree.problem import Problem, check_weights, weigh_amounts
+from certree.problem import Problem, check_labels, check_weights, weigh_amounts
 from certree.reading import ColumnReading, warn_about
 from certree.solution import Solution, carry_over
 from certree.solver import bin_numeric, describe_best, search, warn_interrupted
@@ -486,7 +486,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             raise ValueError("This SparseTreeClassifier estimator requires y to be passed, but the target y is None.")
         if not (type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "iub"):
             # Whole numbers and booleans are labels whatever they hold; the rest is looked at.
-            y = column_or_1d(y, warn=True)
+            given, y = y, column_or_1d(y, warn=True)
+            check_labels(y, given)
             assert_all_finite(y, input_name="y")
             check_classification_targets(y)
         if len(y) != n_rows:

@@ -146,10 +146,7 @@ class Problem:
         features = _read_features(X)
         codes: Array = _read_vector("y", y, features.n_rows)
         if labels is None:
-            # NaN is unlike itself; among objects None marks what is missing too.
-            is_missing = np.asarray((codes != codes) | (codes == None), dtype=bool)  # noqa: E711
-            if is_missing.any():
-                raise ValueError(f"y is missing in {name_row(int(np.argmax(is_missing)), features.table, y)}")
+            check_labels(codes, features.table, y)
             distinct, codes = np.unique(codes, return_inverse=True)
             labels = distinct.tolist()
         elif not (codes.min() >= 0 and codes.max() < len(labels)):
@@ -504,6 +501,19 @@ def count_leaf_weights(weights: Array, least: float, shift: int) -> Array:
 
 
 # What may be wrong --------------------------------------------------------------------------------------------------
+
+
+def check_labels(y: Array, *sources: Any) -> None:
+    """Refuse labels that are missing, by the name that the row has in one of the sources."""
+    # NaN is unlike itself; among objects None and NA mark what is missing, too.
+    is_missing = [value is None or value != value for value in _spell(y)] if y.dtype == object else y != y
+    if np.any(is_missing):
+        raise ValueError(f"Input y contains NaN: y is missing in {name_row(int(np.argmax(is_missing)), *sources)}")
+
+
+def _spell(y: Array) -> list[Any]:
+    """Values of which NA, which is neither equal nor unequal to anything, is None."""
+    return [None if type(value).__name__ == "NAType" else value for value in y.tolist()]
 
 
 def check_weights(given: Any, n_rows: int) -> Array:

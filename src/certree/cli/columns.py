@@ -30,7 +30,7 @@ def describe_remark(options: argparse.Namespace, reading: ColumnReading) -> str:
     advice = ""
     if reading.kind == "categorical":
         advice = "; --missing names marks of missing values"
-        if re.search(r"'-?\d+,\d+'", reading.remark):
+        if re.search(r"'-?\d+,(?!\d{3}')\d+'", reading.remark):
             advice = "; --decimal , reads decimal commas"
         if hasattr(options, "categorical"):
             advice += ", --categorical says that categories are meant"

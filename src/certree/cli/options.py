@@ -86,7 +86,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="between the values of a CSV file: a character, or tab (default ,)",
     )  # fmt: skip
     parser.add_argument(
-        "--decimal", choices=(".", ","), default=".", help="before the fraction of a number in a CSV file (default .)"
+        "--decimal",
+        choices=(".", ","),
+        default=".",
+        metavar="SIGN",
+        help="before the fraction of a number in a CSV file (default .)",
     )
     parser.add_argument(
         "--missing", nargs="+", default=[], metavar="MARK",

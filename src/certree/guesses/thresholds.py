@@ -26,7 +26,7 @@ from certree.guesses.boosted import (
     read_matrix,
     weighted_loss,
 )
-from certree.problem import Problem
+from certree.problem import Problem, check_labels
 from certree.reading import warn_about
 from certree.table import read_table
 from certree.tree import Test, Value
@@ -132,7 +132,8 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
         validate_data(self, X, reset=True, skip_check_array=True)
         if y is None:
             raise ValueError("This ThresholdGuess estimator requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
+        given, y = y, column_or_1d(y, warn=True)
+        check_labels(y, given)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         if len(y) != table.n_rows:

@@ -18,6 +18,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from certree.display import show_members
 from certree.limits import Clock, Limits
 from certree.policy.budget import Spending, solve_within
 from certree.policy.within import Listed, Lister, Listing, Way
@@ -275,6 +276,9 @@ class BudgetSet:
             f"<BudgetSet: {len(self)} policies that spend at most {self.budget:g}, best {self.best.objective:.6g}, "
             f"tolerance {self.tolerance:g}, {whole}>"
         )
+
+    def _repr_html_(self) -> str:
+        return show_members(repr(self), self)
 
 
 def find_budget_set(

@@ -22,6 +22,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from certree.display import show_members
 from certree.limits import Limits
 from certree.problem import Problem
 from certree.solution import float_slack
@@ -134,6 +135,9 @@ class NoiseSet(Sequence[NoisePolicy]):
         whole = "complete" if self.is_complete else f"complete above {self.complete_above:.6g}"
         best = f"{self.best.objective:.6g}"
         return f"<NoiseSet: {len(self)} policies within {self.level} standard errors of the best, {best}; {whole}>"
+
+    def _repr_html_(self) -> str:
+        return show_members(repr(self), (member.policy for member in self))
 
 
 def find_noise_set(problem: Problem, limits: Limits, *, idle: bool, index: Array, verbose: int = 0) -> NoiseSet:

@@ -54,8 +54,8 @@ class LossEvaluation:
     def statement(self) -> str:
         """The loss in one sentence."""
         return (
-            f"Held-out loss {self.loss} ({100 * self.level:g}% interval), {self.gain} lower than that of one label for "
-            "everyone."
+            f"Held-out loss {self.loss}, {self.gain} lower than that of one label for everyone "
+            f"({100 * self.level:g}% intervals)."
         )
 
     def summary(self) -> str:

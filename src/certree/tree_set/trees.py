@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from certree.certificate import SET_FORMAT, SET_VERSION, list_settings
+from certree.display import show_members
 from certree.fingerprint import fingerprint
 from certree.graft import UNREACHABLE
 from certree.limits import Clock, Limits
@@ -188,6 +189,9 @@ class TreeSet:
     def __repr__(self) -> str:
         whole = "complete" if self.is_complete else f"complete below {self.complete_below:.6g} ({self.status})"
         return f"<TreeSet: {self.count} trees, best {self.optimum:.6g}, tolerance {self.tolerance:g}, {whole}>"
+
+    def _repr_html_(self) -> str:
+        return show_members(repr(self), self)
 
     # Its trees ------------------------------------------------------------------------------------------------------
 
