@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--thresholds", type=int, default=32)
-    parser.add_argument("--parts", type=int, default=20)
+    parser.add_argument("--parts", type=int, default=40)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--memory", default="2GB", help="of one worker")

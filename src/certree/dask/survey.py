@@ -344,18 +344,20 @@ def find_quantiles(columns: Sequence[int], thresholds: int, n_parts: int, ask: A
 
 def _refine(profiles: Sequence[Profile], targets: Array, cuts: set[float]) -> tuple[Array, Array]:
     """Add the quantiles that are decided to the cuts; the others' targets, and the brackets that they lie in."""
-    values = np.unique(np.concatenate([one.values for one in profiles]))
-    least, most, before = (np.zeros(len(values), dtype=np.int64) for _ in range(3))
-    for one in profiles:
-        place = np.searchsorted(one.values, values, side="right")
-        known = place > 0
-        behind = np.minimum(place, len(one.values) - 1)
-        is_point = known & (one.values[place - 1] == values)
-        least += np.where(known, one.upto[place - 1], 0)
-        # What is hidden between two points weighs what lies between them.
-        above = np.where(place < len(one.values), one.before[behind], one.upto[-1])
-        most += np.where(is_point, one.upto[place - 1], above)
-        before += np.where(is_point, one.before[place - 1], above)
+    values, places = np.unique(np.concatenate([one.values for one in profiles]), return_inverse=True)
+    # Three step functions of the value, as what each point adds at its own value and at the next one. What is hidden
+    # between two points of a partition weighs what lies between them: it counts in `most` and `before` from the first
+    # value behind the lower point, and in `least` at the upper one.
+    steps = np.zeros((3, len(values) + 1), dtype=np.int64)
+    ends = np.cumsum([len(one.values) for one in profiles])[:-1]
+    for one, place in zip(profiles, np.split(places, ends), strict=True):
+        following = np.append(one.before[1:], one.upto[-1])
+        np.add.at(steps[0], place, np.diff(one.upto, prepend=0))
+        np.add.at(steps[1], place, one.upto - one.before)
+        np.add.at(steps[1], place + 1, following - one.upto)
+        np.add.at(steps[2], place + 1, following - one.before)
+        steps[1:, 0] += one.before[0]
+    least, most, before = np.cumsum(steps[:, :-1], axis=1)
     still: list[int] = []
     rest: set[tuple[float, float]] = set()
     for target in targets.tolist():
