@@ -173,10 +173,14 @@ std::vector<std::uint64_t> Frontier::bits_of(const RowSet& rows) const {
 
 // bounds::similar against every row set that was looked at, without summing more than it takes to know that it is of no
 // use.
-Amount Frontier::similar_lower(const std::vector<std::uint64_t>& bits, Amount lower) const {
+Amount Frontier::similar_lower(const RowSet& set, const std::vector<std::uint64_t>& bits, Amount lower) const {
     for (const Seen& other : seen_) {
         Amount only_in_other = 0;
         const auto bound = [&] { return bounds::similar(other.lower, only_in_other); };
+        // The other set has at least so much that this one does not have.
+        if (bounds::similar(other.lower, other.worst - set.worst) <= lower) {
+            continue;
+        }
         for (std::size_t w = 0; w < bits.size() && bound() > lower; ++w) {
             for (std::uint64_t rest = other.rows[w] & ~bits[w]; rest != 0 && bound() > lower; rest &= rest - 1) {
                 only_in_other += instance_.worst[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
@@ -187,11 +191,11 @@ Amount Frontier::similar_lower(const std::vector<std::uint64_t>& bits, Amount lo
     return lower;
 }
 
-void Frontier::remember(std::vector<std::uint64_t> bits, Amount lower) {
+void Frontier::remember(const RowSet& set, std::vector<std::uint64_t> bits, Amount lower) {
     if (seen_.size() < most_similar) {
-        seen_.push_back({std::move(bits), lower});
+        seen_.push_back({std::move(bits), set.worst, lower});
     } else {
-        seen_[next_seen_++ % most_similar] = {std::move(bits), lower};
+        seen_[next_seen_++ % most_similar] = {std::move(bits), set.worst, lower};
     }
 }
 
@@ -209,8 +213,8 @@ bool Frontier::is_ruled_out(Look& look) {
         look.bits[0] = bits_of(look.split.left);
         look.bits[1] = bits_of(look.split.right);
         const Amount before = sides.left + sides.right;
-        sides.left = similar_lower(look.bits[0], sides.left);
-        sides.right = similar_lower(look.bits[1], sides.right);
+        sides.left = similar_lower(look.split.left, look.bits[0], sides.left);
+        sides.right = similar_lower(look.split.right, look.bits[1], sides.right);
         sides = heard(Claim::similarity, axis, look.test, sides);
         n_similar_ += before < look.cap && sides.left + sides.right >= look.cap ? 1 : 0;
     }
@@ -288,8 +292,8 @@ void Frontier::close(Look& look, bool is_complete) {
         return;
     }
     if (has_similarity_) {
-        remember(std::move(look.bits[0]), look.sides.left);
-        remember(std::move(look.bits[1]), look.sides.right);
+        remember(look.split.left, std::move(look.bits[0]), look.sides.left);
+        remember(look.split.right, std::move(look.bits[1]), look.sides.right);
     }
     split_interval(look);
 }

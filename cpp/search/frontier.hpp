@@ -101,8 +101,8 @@ private:
     bool renew_patience();
     void split_interval(const Look& look);
     std::vector<std::uint64_t> bits_of(const RowSet& rows) const;
-    Amount similar_lower(const std::vector<std::uint64_t>& bits, Amount lower) const;
-    void remember(std::vector<std::uint64_t> bits, Amount lower);
+    Amount similar_lower(const RowSet& set, const std::vector<std::uint64_t>& bits, Amount lower) const;
+    void remember(const RowSet& set, std::vector<std::uint64_t> bits, Amount lower);
 
     const Instance& instance_;
     const Control& control_;
@@ -130,6 +130,7 @@ private:
     // Row sets that were looked at.
     struct Seen {
         std::vector<std::uint64_t> rows;
+        Amount worst = 0;  // D of them
         Amount lower = 0;
     };
     std::vector<Seen> seen_;
