@@ -20,15 +20,17 @@ public:
           deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                        std::chrono::duration<double>(has_deadline_ ? seconds : 0.0))) {}
 
-    // Stops with the whole, or once half of the time that the whole has left is over.
-    struct Half {
+    // Stops with the whole, or after so many seconds.
+    struct Slice {
         const Control& of;
+        double seconds;
     };
-    explicit Control(Half half)
-        : switches_(half.of.switches_),
-          has_deadline_(half.of.has_deadline_),
-          deadline_(Clock::now() + (half.of.deadline_ - Clock::now()) / 2),
-          whole_(&half.of) {}
+    explicit Control(Slice slice)
+        : switches_(slice.of.switches_),
+          has_deadline_(slice.seconds < 1e9),
+          deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::duration<double>(has_deadline_ ? slice.seconds : 0.0))),
+          whole_(&slice.of) {}
 
     // Stops once it was asked so many times: what a test stops anywhere, it can stop there again.
     struct Asked {

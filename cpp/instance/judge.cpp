@@ -45,6 +45,12 @@ Judged judge(const Instance& instance, const NodePtr& tree) {
     return judged;
 }
 
+Judged judge(const Instance& instance, const NodePtr& tree, const RowSet& rows) {
+    Judged judged;
+    judge_rows(instance, *tree, rows.rows, judged);
+    return judged;
+}
+
 NodePtr simplify(const Instance& instance, const NodePtr& tree, const RowSet& set) {
     if (tree->is_leaf()) {
         return tree;

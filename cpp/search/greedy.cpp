@@ -14,12 +14,12 @@ struct Draft {
     int depth = 0;
     NodePtr leaf;
     Amount leaf_value = unreachable;  // with λ
-    RootTest test;
+    Choice choice;
     std::size_t left = 0;  // children by their places; 0: none
     std::size_t right = 0;
     std::vector<Amount> front;  // entry m − 1: with at most m leaves; one entry where leaves are not limited
 
-    bool is_leaf() const { return left == 0; }
+    bool has_grown() const { return left != 0; }
 };
 
 class Growth {
@@ -39,7 +39,7 @@ public:
     }
 
     // Level by level, so that a stop leaves no part behind.
-    void grow(const Control& control, const ChooseTest& choose) {
+    void grow(const Control& control, const Choose& choose) {
         // A tree that peels off one row at a time helps nobody, and to walk it takes rows times depth.
         constexpr int deepest = 96;
         constexpr std::size_t most_levels = 48;
@@ -53,13 +53,15 @@ public:
                 continue;
             }
             n_rows_left -= n_rows;
-            const RootTest test = choose(draft.rows, most_depth - draft.depth);
-            if (test.axis < 0) {
+            Choice choice = choose(draft.rows, most_depth - draft.depth);
+            const RootTest test = choice.test;
+            const bool is_done = choice.is_whole() || test.axis < 0;
+            drafts_[at].choice = std::move(choice);
+            if (is_done) {
                 continue;
             }
             Split split = split_rows(instance_, draft.rows, test.axis, test.code);
             const int depth = draft.depth + 1;
-            drafts_[at].test = test;
             drafts_[at].left = drafts_.size();
             drafts_[at].right = drafts_.size() + 1;
             drafts_[at].rows = {};
@@ -69,22 +71,30 @@ public:
     }
 
     // Children stand behind their parents.
-    NodePtr prune() {
+    Part prune() {
         for (std::size_t at = drafts_.size(); at-- > 0;) {
             cut_back(drafts_[at]);
         }
-        return assemble(drafts_.front(), drafts_.front().front.size());
+        const Draft& root = drafts_.front();
+        Part part{assemble(root, root.front.size()), root.front.back(), 0};
+        part.n_leaves = static_cast<int>(count_nodes(*part.tree) / 2 + 1);
+        return part;
     }
 
 private:
     void cut_back(Draft& draft) const {
-        if (draft.is_leaf()) {
+        const auto most = static_cast<std::size_t>(settings_.max_leaves);
+        if (draft.choice.is_whole()) {
+            draft.front = draft.choice.value;
+            draft.front.resize(std::clamp<std::size_t>(most, 1, draft.front.size()));
+            return;
+        }
+        if (!draft.has_grown()) {
             draft.front.assign(1, draft.leaf_value);
             return;
         }
         const std::vector<Amount>& left = drafts_[draft.left].front;
         const std::vector<Amount>& right = drafts_[draft.right].front;
-        const auto most = static_cast<std::size_t>(settings_.max_leaves);
         if (most == 0) {
             draft.front.assign(1, std::min(draft.leaf_value, left[0] + right[0]));
             return;
@@ -102,14 +112,18 @@ private:
     }
 
     NodePtr assemble(const Draft& draft, std::size_t n_leaves) const {
-        const Amount value = draft.front[std::min(n_leaves, draft.front.size()) - 1];
-        if (draft.is_leaf() || value == draft.leaf_value) {
+        const std::size_t entry = std::min(n_leaves, draft.front.size()) - 1;
+        const Amount value = draft.front[entry];
+        if (draft.choice.is_whole() && draft.choice.tree[entry]) {
+            return draft.choice.tree[entry];
+        }
+        if (!draft.has_grown() || value == draft.leaf_value) {
             return draft.leaf ? draft.leaf : make_leaf(instance_.best_label_of_all);
         }
         const Draft& left = drafts_[draft.left];
         const Draft& right = drafts_[draft.right];
         const auto split = [&](std::size_t l, std::size_t r) {
-            return make_split(draft.test.axis, draft.test.code, assemble(left, l), assemble(right, r));
+            return make_split(draft.choice.test.axis, draft.choice.test.code, assemble(left, l), assemble(right, r));
         };
         if (settings_.max_leaves == 0) {
             return split(1, 1);
@@ -132,8 +146,8 @@ private:
 
 }  // namespace
 
-NodePtr grow_tree(const Instance& instance, const Settings& settings, const Stumps& stumps, const Control& control,
-                  const RowSet& root, const ChooseTest& choose) {
+Part grow_tree(const Instance& instance, const Settings& settings, const Stumps& stumps, const Control& control,
+               const RowSet& root, const Choose& choose) {
     Growth growth(instance, settings, stumps);
     growth.add(root, 0);
     growth.grow(control, choose);

@@ -9,13 +9,29 @@
 
 namespace certree {
 
-// The test to put at a node with so much depth left; none where nothing tells the rows apart or the node is to stay a
-// leaf. Both sides of a test meet the leaf minima.
-using ChooseTest = std::function<RootTest(const RowSet& rows, int depth_left)>;
+// A tree of some rows, which keeps the limits, and what it costs there with λ. Without a tree: there is none.
+struct Part {
+    NodePtr tree;
+    Amount value = unreachable;
+    int n_leaves = 0;
+};
 
-// Of all trees that grow and are cut back to a leaf wherever that pays: the best one at λ with at most max_leaves
-// leaves. On a stop the tree has grown less. Pre: the depth is limited, or the penalty is.
-NodePtr grow_tree(const Instance& instance, const Settings& settings, const Stumps& stumps, const Control& control,
-                  const RowSet& root, const ChooseTest& choose);
+// What is to become of a node.
+struct Choice {
+    RootTest test;              // none where nothing tells the rows apart or the node is to stay a leaf
+    std::vector<Amount> value;  // where the whole part is known, by its number of leaves as in an Outcome;
+    std::vector<NodePtr> tree;  // then it grows no further
+
+    bool is_whole() const { return !tree.empty(); }
+};
+
+// The choice for a node with so much depth left. Both sides of a test meet the leaf minima, and so do the leaves of a
+// whole part.
+using Choose = std::function<Choice(const RowSet& rows, int depth_left)>;
+
+// Of all trees that grow and are cut back to a leaf wherever that pays: the best one at λ within the depth and the
+// number of leaves of the settings. On a stop the tree has grown less. Pre: the depth is limited, or the penalty is.
+Part grow_tree(const Instance& instance, const Settings& settings, const Stumps& stumps, const Control& control,
+               const RowSet& root, const Choose& choose);
 
 }  // namespace certree

@@ -72,35 +72,90 @@ bool Search::is_three_quick() const {
 }
 
 // Trees to begin with, unless the answer itself is as quick. The first one splits where the sides are purest, as CART
-// does, and is cut back at λ. The next ones look ahead two levels, or three where that takes milliseconds. Post: the
-// best of them is on offer; each keeps the limits.
+// does, and is cut back at λ. The next ones look ahead two levels, or three where that takes milliseconds, and are then
+// made better part by part. Post: the best of them is on offer; each keeps the limits.
 void Search::plant(const RowSet& root, int most_depth) {
     if (is_quick(most_depth) || control_.is_off(no_greedy)) {
         return;
     }
-    offer(grow_tree(instance_, settings_, stumps_, control_, root,
-                    [&](const RowSet& rows, int) { return stumps_.purest(rows); }));
-    // Two levels more than are looked ahead: a search of less starts with the same closed forms by itself.
-    const int most_ahead = is_shallow(most_depth) ? 0 : std::min(is_three_quick() ? 3 : 2, most_depth - 2);
-    for (int ahead = 2; ahead <= most_ahead; ++ahead) {
-        look_ahead(root, ahead);
+    offer(grow_tree(instance_, settings_, stumps_, control_, root, [&](const RowSet& rows, int) {
+              return Choice{stumps_.purest(rows), {}, {}};
+          }).tree);
+    for (int ahead = 2; ahead <= most_ahead(most_depth); ++ahead) {
+        look_ahead(root, ahead, most_depth);
     }
 }
 
-// Grows a tree whose every test is the root test of the best tree of so many levels below it. It takes at most half of
-// the time there is, but for the look that is under way. Post: the tree, which keeps the limits, is on offer.
-void Search::look_ahead(const RowSet& root, int ahead) {
-    const Control half(Control::Half{control_});
-    offer(grow_tree(instance_, settings_, stumps_, control_, root, [&](const RowSet& rows, int depth_left) {
-        if (half.should_stop()) {
-            return stumps_.purest(rows);
+// How many levels are looked ahead from the start. Trees are two levels deeper: a search of less starts with the same
+// closed forms by itself.
+int Search::most_ahead(int most_depth) const {
+    return is_shallow(most_depth) ? 0 : std::min(is_three_quick() ? 3 : 2, most_depth - 2);
+}
+
+// The best trees of a part, or the root test of one, for the trees to begin with.
+Choice Search::choose(const RowSet& rows, int depth, bool is_whole_wanted) {
+    const Outcome best = solve({rows, depth, unreachable});
+    const NodePtr& tree = best.tree.back();
+    Choice choice;
+    choice.test = tree ? RootTest{tree->axis, tree->code} : RootTest{best.closed.axis, best.closed.code};
+    for (std::size_t m = 0; is_whole_wanted && m < best.value.size(); ++m) {
+        choice.value.push_back(best.value[m]);
+        choice.tree.push_back(best.value[m] < unreachable ? tree_of(rows, best, m) : nullptr);
+    }
+    return choice;
+}
+
+Polish& Search::polish(int most_depth) {
+    if (!polish_) {
+        polish_.emplace(
+            instance_, settings_, stumps_, most_depth,
+            [this](const RowSet& rows, int depth, bool is_whole_wanted) {
+                return choose(rows, depth, is_whole_wanted);
+            },
+            [this](const NodePtr& tree) { offer(tree); });
+    }
+    return *polish_;
+}
+
+// Trees that look so many levels ahead. It takes at most half of the time there is, but for the look that is under way.
+// Post: they are on offer.
+void Search::look_ahead(const RowSet& root, int ahead, int most_depth) {
+    const Control half(Control::Slice{control_, control_.seconds_left() / 2});
+    polish(most_depth).grow_whole(root, {ahead, false, 0, half});
+    if (!half.should_stop()) {
+        polish(most_depth).improve(root, best_tree_, {ahead, false, 1, half});
+    }
+}
+
+// Makes the best tree better, and others in its place, until nothing more is found or the time is over: more and more
+// tests are tried. Post: better trees are on offer.
+void Search::polish_best(const RowSet& root, int most_depth, int ahead, const Control& control) {
+    Polish& trees = polish(most_depth);
+    // Tests are tried by axis: of few axes there are soon no more.
+    const std::size_t n_axes = instance_.axes.size();
+    for (std::size_t n_tests = 1; n_tests < 4 * n_axes && !control.should_stop(); n_tests *= 4) {
+        for (int levels = 2; levels <= ahead; ++levels) {
+            while (!control.should_stop() && trees.improve(root, best_tree_, {levels, false, n_tests, control})) {
+            }
         }
-        const Outcome best = solve({rows, std::min(depth_left, ahead), unreachable});
-        const NodePtr& tree = best.tree.back();
-        const RootTest test = tree ? RootTest{tree->axis, tree->code} : RootTest{best.closed.axis, best.closed.code};
-        // Where nothing pays so near, something may further down.
-        return test.axis >= 0 ? test : stumps_.purest(rows);
-    }));
+        trees.try_roots(root, {ahead, n_tests == 1, 2 * n_tests, control});
+    }
+}
+
+// Pre: all depths up to this one are done, which took so many seconds. With a deadline and hardly a chance to prove the
+// rest by then, a good part of the time that is left goes to better trees.
+void Search::use_time_left(const RowSet& root, int depth, int most_depth, double seconds) {
+    const int ahead = std::max(most_ahead(most_depth), std::min({depth, 3, most_depth - 2}));
+    if (ahead < 2 || settings_.max_depth < 0 || control_.is_off(no_greedy) ||
+        spare_bytes_ < 2 * least_bytes(instance_)) {
+        return;
+    }
+    const double share = control_.is_off(no_cost_model)
+                             ? control_.seconds_left()
+                             : forecast::seconds_for_trees(seconds, most_depth - depth, control_.seconds_left());
+    if (share > 0.0) {
+        polish_best(root, most_depth, ahead, Control(Control::Slice{control_, share}));
+    }
 }
 
 // Without limits on leaves the problem is the faster one: its optimum is a bound, and where it keeps the limits anyway
@@ -112,7 +167,7 @@ void Search::look_ahead(const RowSet& root, int ahead) {
 Amount Search::relax_limits(const RowSet& root) {
     const Amount most_leaves = settings_.max_leaves > 0 ? settings_.max_leaves : instance_.n_rows;
     Settings priced = without_leaf_limits(settings_, instance_.n_labels);
-    const Control half(Control::Half{control_});
+    const Control half(Control::Slice{control_, control_.seconds_left() / 2});
     Judged few = judge(instance_, best_tree_);
     Judged many;
     Amount lower = 0;
@@ -203,6 +258,9 @@ Result Search::run() {
         raise_lower(lower);
     };
     const auto is_open = [&] { return has_memory && lower < best_value_; };
+    const auto start = Control::Clock::now();
+    double polished = 0.0;
+    const auto seconds = [&] { return std::chrono::duration<double>(Control::Clock::now() - start).count(); };
     if (is_open()) {
         plant(root, most_depth);
     }
@@ -213,7 +271,12 @@ Result Search::run() {
         statistics_.depth_reached = depth;
         learn(Claim::deeper, solve_depth(root, depth, most_depth));
         if (is_open() && is_looked_ahead(depth, most_depth)) {
-            look_ahead(root, depth);
+            look_ahead(root, depth, most_depth);
+        }
+        if (is_open() && depth < most_depth) {
+            const double before = seconds();
+            use_time_left(root, depth, most_depth, before - polished);
+            polished += seconds() - before;
         }
     }
     statistics_.cache_entries = cache_.size();

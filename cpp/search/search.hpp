@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "control.hpp"
@@ -10,6 +11,7 @@
 #include "search/cache.hpp"
 #include "search/elsewhere.hpp"
 #include "search/frontier.hpp"
+#include "search/polish.hpp"
 #include "search/witness.hpp"
 #include "shallow/any_labels/any_labels.hpp"
 #include "shallow/any_labels/stumps.hpp"
@@ -138,7 +140,12 @@ private:
     bool is_quick(int most_depth) const;
     void plant(const RowSet& root, int most_depth);
     bool is_three_quick() const;
-    void look_ahead(const RowSet& root, int ahead);
+    Choice choose(const RowSet& rows, int depth, bool is_whole_wanted);
+    Polish& polish(int most_depth);
+    void look_ahead(const RowSet& root, int ahead, int most_depth);
+    int most_ahead(int most_depth) const;
+    void polish_best(const RowSet& root, int most_depth, int ahead, const Control& control);
+    void use_time_left(const RowSet& root, int depth, int most_depth, double seconds);
     bool is_looked_ahead(int depth, int most_depth) const;
     Amount relax_limits(const RowSet& root);
     int first_depth(int most_depth) const;
@@ -161,6 +168,7 @@ private:
     bool has_relaxation_;     // limits on leaves whose lifting gives cheap bounds
     bool is_bounded_;         // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;
+    std::optional<Polish> polish_;
     NodePtr best_tree_;
     Amount best_value_ = unreachable;
     std::atomic<Amount> upper_now_{unreachable};

@@ -32,6 +32,21 @@ inline double closed_steps(double n_rows, double n_axes, double n_tests, int dep
     return sums + (depth > 2 ? n_tests * n_tests * n_tests / 8.0 : std::min(n_tests * n_tests, walks));
 }
 
+// --- Trees before proofs ---
+
+// How many of the seconds left go to better trees when so many levels are still to be proved and those before took so
+// long: none where the proof may well end in time, for which a level is taken to last ten times as long as all before
+// it. The numbers are chosen, not fitted.
+inline double seconds_for_trees(double seconds_so_far, int n_levels, double seconds_left) {
+    constexpr double times_per_level = 10.0;
+    const double needed = seconds_so_far * std::pow(times_per_level, n_levels);
+    if (!(needed > seconds_left) || seconds_left <= 0.0) {
+        return 0.0;
+    }
+    const bool is_hopeless = needed > times_per_level * seconds_left;
+    return is_hopeless ? 0.7 * seconds_left : std::min(seconds_left / 2, std::max(0.5, seconds_left / 4));
+}
+
 // --- Depth two of two labels ---
 
 // Rows walk through a segment tree over the tests of an axis, each once. Measured: 1.3 to 2.6 from 20 codes on.

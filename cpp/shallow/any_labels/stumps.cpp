@@ -87,6 +87,11 @@ void Stumps::put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, 
 }
 
 RootTest Stumps::purest(const RowSet& set) const {
+    const std::vector<RootTest> tests = purest_by_axis(set);
+    return tests.empty() ? RootTest{} : tests.front();
+}
+
+std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
     // One channel more: what every label of a row weighs, which preparation took off all of them.
     const std::size_t width = n_channels_ + 1;
     const auto add = [&](std::int32_t row, Amount* channels) {
@@ -113,12 +118,16 @@ RootTest Stumps::purest(const RowSet& set) const {
     }
     Channels by_code;
     Channels right(width);
-    RootTest best;
-    double most = -1.0;
+    struct Found {
+        double purity;
+        RootTest test;
+    };
+    std::vector<Found> found;
     for (const LocalAxis& axis : local.axes) {
         if (control_.should_stop()) {
-            return {};
+            break;
         }
+        Found best{-1.0, {}};
         by_code.assign(static_cast<std::size_t>(axis.n_codes) * width, 0);
         for (std::size_t i = 0; i < set.rows.size(); ++i) {
             add(set.rows[i], by_code.data() + static_cast<std::size_t>(axis.codes[i]) * width);
@@ -130,15 +139,22 @@ RootTest Stumps::purest(const RowSet& set) const {
                 right[c] = all[c] - left[c];
             }
             if (is_enough(left) && is_enough(right.data())) {
-                const double found = purity(left) + purity(right.data());
-                if (found > most) {
-                    most = found;
-                    best = {axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test) + test]};
+                const double both = purity(left) + purity(right.data());
+                if (both > best.purity) {
+                    best = {both, {axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test) + test]}};
                 }
             }
         }
+        if (best.test.axis >= 0) {
+            found.push_back(best);
+        }
     }
-    return best;
+    std::stable_sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.purity > y.purity; });
+    std::vector<RootTest> tests;
+    for (const Found& one : found) {
+        tests.push_back(one.test);
+    }
+    return tests;
 }
 
 void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) const {

@@ -17,8 +17,9 @@ public:
     void solve(const RowSet& set, const Local& local, Outcome& outcome) const;
 
     // The test that makes its sides purest (by Gini's index of what the labels weigh) of those whose sides both meet
-    // the minima. On a stop there may be none.
+    // the minima; or the purest of every axis that has one, best first. On a stop some or all are missing.
     RootTest purest(const RowSet& set) const;
+    std::vector<RootTest> purest_by_axis(const RowSet& set) const;
 
 private:
     using Channels = std::vector<Amount>;  // what each label saves; then what minima count: rows, weight, rows of arms
