@@ -85,6 +85,7 @@ class Table:
     names: tuple[str, ...]
     """One name a column; x0, x1, ... where the source has none."""
     columns: tuple[Array, ...]
+    """Read-only. Of a matrix of floats they are views, because a copy would be as large as the matrix."""
     is_categorical: tuple[bool, ...]
     """Whether the column is read as categories without an order: strings, and what the source declares as such."""
     n_rows: int
@@ -190,7 +191,7 @@ def _read_array(source: Any, estimator: object) -> Table:
         matrix = check_array(guess, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X")
     names = default_names(matrix.shape[1])
     if matrix.dtype.kind in "fiu":
-        columns = tuple(_frozen(np.ascontiguousarray(matrix.T, dtype=np.float64)))
+        columns = tuple(_frozen(np.asarray(matrix.T, dtype=np.float64)))
         remarks = remark_on_rounding(names, matrix.T, columns) if matrix.dtype.kind in "iu" else {}
         is_categorical = (False,) * len(columns)
     else:
