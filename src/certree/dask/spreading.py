@@ -44,6 +44,18 @@ def spread(client: Client | None = None) -> Iterator[None]:
     client : distributed.Client or None, default=None
         None is the default client.
 
+    Returns
+    -------
+    context manager
+        For a `with` statement.
+
+    Raises
+    ------
+    ValueError
+        If there is no default client.
+    RuntimeError
+        By a search, if a worker has another version of certree.
+
     Examples
     --------
     >>> import numpy as np
