@@ -156,7 +156,7 @@ def test_budgets(rewards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     fit = ("policy", rewards, "--rewards", *NAMES, "--ignore", "arm", "--depth", 1, "--budget", 0.3)
     assert run(*fit, *spends, "--out", path) == 0
     printed = capsys.readouterr().out
-    assert "per row, at most 0.3; price" in printed
+    assert "per row, at most 0.3; one more unit is worth" in printed
     assert "  spends       none 0, letter 1, call 5\n" in printed
     for stated in (spends, ()):
         assert run("verify", path, rewards, "--rewards", *NAMES, *stated) == 0

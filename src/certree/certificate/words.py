@@ -142,7 +142,9 @@ def _describe_value(
     }
     if spent is not None:
         largest = "any" if spent["largest"] is None else f"at most {spent['largest']:g}"
-        entries["budget"] = f"spends {spent['spend']:.6g} per row, {largest}; price {spent['price']:.6g}"
+        entries["budget"] = (
+            f"spends {spent['spend']:.6g} per row, {largest}; one more unit is worth {spent['price']:.6g}"
+        )
         amounts = spent.get("spends")
         names = labels if labels is not None else [f"action {place}" for place in range(len(amounts or ()))]
         entries["spends"] = (

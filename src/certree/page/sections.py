@@ -136,18 +136,18 @@ def describe_rule(view: View) -> str:
     verb = "Give" if view.is_policy else "Answer"
     leaves = tree.leaves.tolist()
     if len(leaves) == 1:
-        return f"{verb} everyone {view.label(tree.label[0])}: no question is worth asking."
+        return f"{verb} everyone {strong(view, int(tree.label[0]))}: no question is worth asking."
     share: dict[int, float] = {}
     for node in leaves:
         share[int(tree.label[node])] = share.get(int(tree.label[node]), 0.0) + tree.rows[node] / tree.rows[0]
     if len(share) == 1:
-        return f"{verb} everyone {view.label(int(tree.label[leaves[0]]))}, whatever the answers are."
+        return f"{verb} everyone {strong(view, int(tree.label[leaves[0]]))}, whatever the answers are."
     rest = max(share, key=lambda place: (sum(int(tree.label[node]) == place for node in leaves), share[place]))
     told = [node for node in leaves if int(tree.label[node]) != rest]
     veiled = {int(tree.label[node]) for node in leaves if hidden_text(tree, node)}
     if len(told) > MOST_RULES:
         shares = ", ".join(
-            f"{view.label(place)} for {'some' if place in veiled else share_text(part)}"
+            f"{strong(view, place)} for {'some' if place in veiled else share_text(part)}"
             for place, part in sorted(share.items())
         )
         return (
@@ -159,8 +159,13 @@ def describe_rule(view: View) -> str:
         own = [node for node in told if int(tree.label[node]) == place]
         rules = "; or ".join(" and ".join(map(escape, conditions(tree, node, view.words))) for node in own)
         size = "" if place in veiled else f" ({share_text(share[place])} of the {escape(view.noun)})"
-        parts.append(f"{view.label(place)} if {rules}{size}")
-    return f"{verb} {'; '.join(parts)}. Everyone else gets {view.label(rest)}."
+        parts.append(f"{strong(view, place)} if {rules}{size}")
+    return f"{verb} {'; '.join(parts)}. Everyone else gets {strong(view, rest)}."
+
+
+def strong(view: View, place: int) -> str:
+    """A label that stands out from the sentence around it."""
+    return f"<strong>{view.label(place)}</strong>"
 
 
 def describe_worth(view: View) -> str:
