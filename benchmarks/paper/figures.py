@@ -73,7 +73,7 @@ def _panels(sets: list[str], draw: Panel, ends: tuple[str, str], across: int = 4
         axis.set_axis_off()
     if len(handles) > 1:
         figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=min(7, len(handles)),
+            handles.values(), handles.keys(), loc="outside lower center", ncols=2 if len(sets) == 1 else 7,
             frameon=False, fontsize="small",
         )  # fmt: skip
     return figure

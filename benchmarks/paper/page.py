@@ -63,7 +63,11 @@ def _say_state(plan: Plan, rows: list[Row]) -> str:
     names = {split: "whole sets" if split == WHOLE else f"split {split + 1}" for split in sorted(splits)}
     shares = ", ".join(f"{name} {done[split]:,} of {splits[split]:,}" for split, name in names.items())
     share = f"{len(rows):,} of {len(plan.cells):,} cells of the plan ({len(rows) / len(plan.cells):.0%})"
-    return f"**{share} have run so far** ({shares}). `make paper` measures what is missing and writes this page again."
+    return (
+        f"**{share} have run so far** ({shares}). Cheap cells run first, so deep trees, ConTree, imodels and searches "
+        "over all thresholds are still few. A point without an error bar has run on one split. `make paper` measures "
+        "what is missing and writes this page again."
+    )
 
 
 def find_all(rows: list[Row]) -> dict[str, tuple[str, Finding]]:
