@@ -57,10 +57,13 @@ def test_a_page_about_a_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str
     model, page, scores = tmp_path / "model.json", tmp_path / "page.html", tmp_path / "scores.csv"
     facts = ("--treatment", "got", "--outcome", "came", "--propensity", "0=0.5", "1=0.5")
     assert run("policy", log, *facts, "--depth", "1", "--folds", "3", "--out", model, "--scores", scores) == 0
-    assert run("report", model, log, *facts, "--folds", "3", "--out", page, "--group", "x1") == 0
+    own = ("--group", "x1", "--reward-unit", "dollars")
+    assert run("report", model, log, *facts, "--folds", "3", "--out", page, *own) == 0
     text = page.read_text(encoding="utf-8")
     assert "all figures of the tree hold" in text
     assert "Rates and worth by group" in text
+    assert "Rewards and gains are in dollars." in text
+    assert "Mean reward (dollars)" in text
     rewards = ("--rewards", "reward of 0", "reward of 1")
     assert run("report", model, scores, *rewards, "--out", page, "--force", "--time-limit", "0") == 0
     assert "pass a policy.Log" in page.read_text(encoding="utf-8")
