@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from all_trees import AllTrees, Listed, TooManyError, nodes_of, tree_of
 from hypothesis import assume, given, reject, settings
@@ -16,7 +17,7 @@ from random_problems import CONSTRAINTS, Table, tables
 from certree import Problem, SparseTreeClassifier
 from certree.solver import Limits
 from certree.tree_set import TreeSet, find_tree_set, good_trees
-from certree.tree_set.graph import count_without_limit
+from certree.tree_set.big_counts import BigCounts
 
 MOST_TREES = 400
 
@@ -88,7 +89,14 @@ def test_equals_enumeration(table: Table, tolerance: float, idle: bool) -> None:
     check_members(problem, find(problem, tolerance, idle=idle), oracle, expected)
 
 
-@given(table=tables(constraints=CONSTRAINTS, **SMALL), tolerance=TOLERANCES, idle=st.booleans())
+LIMITED = st.one_of(
+    *(tables(constraints=chosen, **SMALL) for chosen in ((name,) for name in CONSTRAINTS)),
+    tables(constraints=CONSTRAINTS, **SMALL),
+)
+"""Every constraint by itself, and all together."""
+
+
+@given(table=LIMITED, tolerance=TOLERANCES, idle=st.booleans())
 def test_equals_enumeration_within_all_limits(table: Table, tolerance: float, idle: bool) -> None:
     problem = table.problem
     assume(is_sensible(problem, tolerance))
@@ -116,6 +124,64 @@ def test_facts_of_columns_and_rows(table: Table, tolerance: float) -> None:
             best = min(other.value for other, need in zip(expected, needs, strict=True) if not need)
             assert fact.objective_without == pytest.approx(oracle.amounts.to_objective(best), rel=1e-9, abs=1e-12)
     check_row_facts(problem, found, oracle, expected)
+
+
+@settings(max_examples=40)
+@given(table=LIMITED, tolerance=TOLERANCES)
+def test_prices_cuts_and_rows_within_all_limits(table: Table, tolerance: float) -> None:
+    """What doing without a column costs, also beyond the tolerance, against every tree over the other columns."""
+    problem = table.problem
+    assume(is_sensible(problem, tolerance) and problem.regularization < 1)
+    oracle, expected = list_oracle(problem, tolerance)
+    found = find(problem, tolerance)
+    check_row_facts(problem, found, oracle, expected)
+    to_objective = oracle.amounts.to_objective
+    for number, fact in enumerate(found.columns()):
+        without = AllTrees(problem, forbidden=(number,)).list_good(0.0)[0].value
+        assert fact.objective_without == pytest.approx(to_objective(without), rel=1e-9, abs=1e-12)
+        assert fact.price == pytest.approx(to_objective(without - expected[0].value), rel=1e-9, abs=1e-9)
+    # Cuts: the best good tree that divides some rows as a test on this column and at this threshold does.
+    for cut in found.cuts():
+        holders = [tree for tree in found[:MOST_TREES] if cut.test in tree.tests]
+        if len(expected) <= MOST_TREES and holders:
+            assert cut.objective <= holders[0].objective + 1e-9
+        assert min(abs(cut.objective - to_objective(other.value)) for other in expected) < 1e-9
+
+
+@settings(max_examples=30)
+@given(table=tables(depths=(2, 3), shrink=0.4), tolerance=TOLERANCES, limit=st.integers(2_000, 60_000))
+def test_a_set_that_memory_ended_states_what_holds(table: Table, tolerance: float, limit: int) -> None:
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    oracle, expected = list_oracle(problem, tolerance)
+    found = find_tree_set(problem, tolerance, Limits(memory_limit=limit))
+    members = Counter(without_labels(tree_of(problem, tree.tree)) for tree in found[:MOST_TREES])
+    everything = Counter(without_labels(other.tree) for other in expected)
+    assert not members - everything
+    if len(expected) <= MOST_TREES:
+        scale = oracle.amounts.to_objective
+        below = (other for other in expected if scale(other.value) < found.complete_below - 1e-9)
+        assert found.is_complete or not Counter(without_labels(other.tree) for other in below) - members
+
+
+@settings(max_examples=30)
+@given(table=tables(depths=(2, 3, None), shrink=0.4), tolerance=TOLERANCES, idle=st.booleans())
+def test_short_lists_bound_the_number(table: Table, tolerance: float, idle: bool) -> None:
+    """However few costs may be kept, the interval holds, and what is drawn is good; in Python's integers, too."""
+    problem = table.problem
+    assume(is_sensible(problem, tolerance))
+    _, expected = list_oracle(problem, tolerance, idle=idle)
+    found = find(problem, tolerance, idle=idle)
+    counts = BigCounts(found.graph.arrays, most_pairs=3)
+    ranges = [counts.count_roots()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("certree.tree_set.graph.MOST_ENTRIES", 2)
+        ranges.append(found.graph.count_roots())
+        drawn = found.sample(5, random_state=0)
+    for counted in ranges:
+        assert sum(counted) <= len(expected) <= sum(count.most for count in counted)
+    drawn += found._read(counts.draw(5, 0))
+    assert all(tree.objective <= found.threshold + 1e-9 for tree in drawn)
 
 
 @settings(max_examples=40)
@@ -172,6 +238,29 @@ def test_counts_of_praxis(seed: int) -> None:
     assert found.count_written() == other.count_trees()
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
+def test_trees_of_treefarms(seed: int) -> None:
+    """TreeFARMS leaves idle splits out and gives a leaf whose labels tie the second one. It finds some good trees not
+    at all; what it finds is in the set."""
+    treefarms = pytest.importorskip("treefarms", reason="treefarms is not installed")
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (50, 5))
+    y = (X[:, 0] ^ (rng.random(50) < 0.2)).astype(int)
+    frame = pd.DataFrame(X).rename(columns="t{}".format)
+    # Its depth counts the leaf as well.
+    other = treefarms.TREEFARMS({"regularization": 0.02, "rashomon_bound_multiplier": 0.13, "depth_budget": 4})
+    other.fit(frame, pd.Series(y, name="y"))
+    theirs = Counter(
+        (str(other[i]).count("predicted"), tuple(np.ravel(other[i].predict(frame)).astype(int).tolist()))
+        for i in range(other.get_tree_count())
+    )
+    # The labels change places, so that the second one comes first.
+    found = good_trees(X, 1 - y, tolerance="13%", max_depth=3, regularization=0.02)
+    ours = Counter((tree.n_leaves, tuple((1 - tree.decide()).tolist())) for tree in found)
+    assert not theirs - ours
+    assert (ours == theirs) == (seed < 3)
+
+
 def test_of_the_tests() -> None:
     """The tables above have sets worth comparing: this one is known by hand."""
     problem = Problem.from_labels([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 1, 1], regularization=0.1, max_depth=2)
@@ -204,7 +293,7 @@ def test_more_than_a_billion_trees_are_counted_and_drawn(weighted: bool, monkeyp
     # Without weights the number is exact: the same by Python's integers, without any limit.
     if not weighted:
         assert found.count.is_exact
-        assert sum(count_without_limit(found.graph.arrays, counts_ways=False)) == found.count
+        assert sum(BigCounts(found.graph.arrays).count_roots()) == found.count
     else:
         assert most <= 1.1 * least
         # Where memory is short the interval is wider, and true.
@@ -266,6 +355,19 @@ def test_counts_lists_and_samples_agree(weighted: bool) -> None:
     assert abs(excess - len(listed)) < 5 * np.sqrt(2 * len(listed))
 
 
+def test_more_trees_than_the_engine_can_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted and drawn in Python's integers, each tree with the same chance."""
+    X, y, _ = make_table()
+    found = good_trees(X, y, tolerance=0.01, max_depth=3, regularization=0.01)
+    monkeypatch.setattr("certree.tree_set.graph.count_good_trees", lambda **_: ([], [], True))
+    again = found.restrict(tolerance=0.01)
+    assert again.count == found.count
+    drawn = Counter((tree._axis, tree._code) for tree in again.sample(20 * len(found), random_state=0))
+    assert set(drawn) <= {(tree._axis, tree._code) for tree in found}
+    excess = sum((drawn[tree._axis, tree._code] - 20) ** 2 / 20 for tree in found)
+    assert abs(excess - len(found)) < 5 * np.sqrt(2 * len(found))
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_short_memory_bounds_the_count(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, weights = make_table(weighted=weighted)
@@ -289,14 +391,13 @@ def test_short_memory_bounds_the_count(weighted: bool, monkeypatch: pytest.Monke
 def test_counts_beyond_all_machine_numbers() -> None:
     X, y, _ = make_table()
     found = good_trees(X, y, tolerance=0.01, max_depth=3, regularization=0.01)
-    exact = count_without_limit(found.graph.arrays, counts_ways=False)
-    assert sum(exact) == found.count
-    assert sum(count_without_limit(found.graph.arrays, counts_ways=True)) == found.count_written()
+    assert BigCounts(found.graph.arrays).count_roots() == found.graph.count_roots()
+    assert sum(BigCounts(found.graph.arrays, counts_ways=True).count_roots()) == found.count_written()
 
 
 def test_counting_needs_no_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long lists of costs, with idle pairs among them, are not taken for numbers beyond 128 bits."""
-    monkeypatch.setattr("certree.tree_set.graph.count_without_limit", None)
+    monkeypatch.setattr("certree.tree_set.graph.BigCounts", None)
     X, y, weights = make_table(weighted=True)
     assert good_trees(X, y, weights, tolerance=0.04, max_depth=3, regularization=0.005).count.is_exact
 
@@ -360,6 +461,15 @@ def test_choosing() -> None:
     agreed = found.rows().is_agreed
     assert (shares[agreed].max(axis=1) == 1).all()
     assert {fact.column for fact in found.cuts()} <= {"x0", "x1", "x2", "x3"}
+
+
+def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    X, y, _ = make_table()
+    quiet = good_trees(X, y, tolerance=0.02, max_depth=3, regularization=0.005)
+    assert "parts of good trees" not in capsys.readouterr().err
+    shown = good_trees(X, y, tolerance=0.02, max_depth=3, regularization=0.005, verbose=1)
+    assert "|" in capsys.readouterr().err
+    assert shown.count == quiet.count
 
 
 def test_bad_input() -> None:

@@ -21,6 +21,7 @@ from certree.solver import (
     keep_leaves,
     list_good_trees,
 )
+from certree.tree_set.big_counts import BigCounts
 from certree.tree_set.facts import TreeCount
 
 Array = NDArray[Any]
@@ -74,8 +75,7 @@ class TreeGraph:
             graph=self.arrays, budget=self.budget, most_entries=MOST_ENTRIES, counts_ways=counts_ways
         )
         if is_overflow:
-            exact = count_without_limit(self.arrays, counts_ways=counts_ways)
-            return [TreeCount(count, count) for count in exact]
+            return BigCounts(self.arrays, counts_ways=counts_ways).count_roots()
         return [TreeCount(*pair) for pair in zip(least, most, strict=True)]
 
     def list_trees(self, first: int, last: int) -> dict[str, Array]:
@@ -84,7 +84,17 @@ class TreeGraph:
 
     def draw_trees(self, n: int, seed: int) -> dict[str, Array]:
         """Trees of the set, each with the same chance."""
+        if self._is_beyond_the_engine:
+            return BigCounts(self.arrays).draw(n, seed)
         return draw_good_trees(graph=self.arrays, n=n, seed=seed, most_entries=MOST_ENTRIES)
+
+    @cached_property
+    def _is_beyond_the_engine(self) -> bool:
+        """Whether the set has more trees than the engine can count."""
+        *_, is_overflow = count_good_trees(
+            graph=self.arrays, budget=self.budget, most_entries=MOST_ENTRIES, counts_ways=False
+        )
+        return is_overflow
 
     @cached_property
     def best_through(self) -> Array:
@@ -176,35 +186,3 @@ class TreeGraph:
         for edge, test in enumerate(zip(nodes.tolist(), arrays["axis"].tolist(), arrays["code"].tolist(), strict=True)):
             found.setdefault(test, []).append(edge)
         return found
-
-
-def count_without_limit(graph: dict[str, Any], *, counts_ways: bool) -> list[int]:
-    """The lone leaf and the trees of each root test, in Python's integers: slow, for numbers beyond 128 bits."""
-    leaf, label = graph["leaf"].tolist(), graph["label"].tolist()
-    left, right, ways = graph["left"].tolist(), graph["right"].tolist(), graph["ways"].tolist()
-    start, budget, asked = graph["first_edge"].tolist(), graph["budget"], graph["is_asked"].tolist()
-    lists: list[dict[int, int]] = [{} for _ in leaf]
-
-    def pairs(edge: int) -> dict[int, int]:
-        one, two = lists[left[edge]], lists[right[edge]]
-        found: dict[int, int] = {}
-        factor = ways[edge] if counts_ways else 1
-        for a, n in one.items():
-            for b, m in two.items():
-                if a + b <= budget:
-                    found[a + b] = found.get(a + b, 0) + n * m * factor
-        sides = left[edge], right[edge]
-        is_idle = not graph["has_idle"] and label[sides[0]] == label[sides[1]] and not asked[sides[0]]
-        if is_idle and all(leaf[side] < UNREACHABLE for side in sides):
-            value = sum(leaf[side] for side in sides)
-            if value in found:
-                found[value] -= factor
-        return found
-
-    for node in range(len(leaf) - 1, 0, -1):
-        total = {leaf[node]: 1} if leaf[node] <= budget else {}
-        for edge in range(start[node], start[node + 1]):
-            for value, n in pairs(edge).items():
-                total[value] = total.get(value, 0) + n
-        lists[node] = total
-    return [int(leaf[0] <= budget), *(sum(pairs(edge).values()) for edge in range(start[1]))]
