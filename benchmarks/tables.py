@@ -65,7 +65,8 @@ class Table:
         return f"{self.X.shape[0]}×{self.X.shape[1]}"
 
     def weights(self, kind: str) -> NDArray[np.float64] | None:
-        """Seeded weights: "unit" is none at all, "lognormal" real numbers that differ from row to row.
+        """Seeded weights: "unit" is none at all, "lognormal" real numbers that differ from row to row, "near one" real
+        numbers that differ from one by less than a millionth.
 
         "balance" gives every value of the column in BALANCED (binned, where it has many) the same weight; "doubled q"
         is 1 and one more for each time that a row is among q % picked rows.
@@ -74,6 +75,8 @@ class Table:
             return None
         if kind == "lognormal":
             return np.random.default_rng(20240501).lognormal(size=len(self.y))
+        if kind == "near one":
+            return 1 + 1e-6 * np.random.default_rng(20240501).random(size=len(self.y))
         if kind == "balance":
             from certree.weights import balance
 
