@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -50,11 +49,11 @@ class BigCounts:
 
     def draw(self, n: int, seed: int) -> dict[str, Any]:
         """Good trees, each with the same chance, in the engine's form."""
-        random = Random(seed)
+        rng = np.random.default_rng(seed)
         trees: list[tuple[int, list[tuple[int, int, int]]]] = []
         while len(trees) < n:
             nodes: list[tuple[int, int, int]] = []
-            cost = self._draw_tree(0, 0, self._in_steps(1), random, nodes)
+            cost = self._draw_tree(0, 0, self._in_steps(1), rng, nodes)
             if cost <= self.budget:  # on a grid some of the trees that are drawn cost more
                 trees.append((cost, nodes))
         columns = [[row[k] for _, nodes in trees for row in nodes] for k in range(3)]
@@ -130,12 +129,14 @@ class BigCounts:
     def _count_root(self, most: int) -> list[int]:
         return [int(self._to_steps(self.leaf[0]) <= most), *(self._count_pairs(edge, most) for edge in self._edges(0))]
 
-    def _draw_tree(self, node: int, least: int, most: int, random: Random, nodes: list[tuple[int, int, int]]) -> int:
+    def _draw_tree(
+        self, node: int, least: int, most: int, rng: np.random.Generator, nodes: list[tuple[int, int, int]]
+    ) -> int:
         """Adds the nodes of a tree that costs from least to most, in steps; what it costs in truth."""
         has_leaf = self.leaf[node] < UNREACHABLE and least <= self._to_steps(self.leaf[node]) <= most
         edges = self._edges(node)
         counts = [self._count_pairs(edge, most) - self._count_pairs(edge, least - 1) for edge in edges]
-        drawn = random.randrange(has_leaf + sum(counts))
+        drawn = draw_below(has_leaf + sum(counts), rng)
         if has_leaf and drawn == 0:
             nodes.append((-1, -1, self.label[node]))
             return int(self.leaf[node])
@@ -150,10 +151,19 @@ class BigCounts:
         )
         kept = len(nodes)
         while True:
-            own = self.costs[left][bisect_right(upto, random.randrange(upto[-1]))]
-            cost = self._draw_tree(left, own, own, random, nodes)
+            own = self.costs[left][bisect_right(upto, draw_below(upto[-1], rng))]
+            cost = self._draw_tree(left, own, own, rng, nodes)
             middle = len(nodes)
-            cost += self._draw_tree(right, least - own, most - own, random, nodes)
+            cost += self._draw_tree(right, least - own, most - own, rng, nodes)
             if not (middle == kept + 1 and len(nodes) == middle + 1 and self._is_idle(edge)):
                 return cost
             del nodes[kept:]  # an idle pair is no tree: again
+
+
+def draw_below(end: int, rng: np.random.Generator) -> int:
+    """One of 0 to end - 1, each with the same chance, for ends of any size."""
+    n_bits = end.bit_length()
+    while True:
+        drawn = int.from_bytes(rng.bytes((n_bits + 7) // 8), "little") >> (-n_bits % 8)
+        if drawn < end:
+            return drawn
