@@ -184,8 +184,8 @@ def find_sparsity(rows: list[Row], figure: str) -> Finding:
     if ahead:
         found += (
             f" The others are ahead by {100 * statistics.median(ahead):.2f} points at the median and by "
-            f"{100 * max(ahead):.1f} at most: ours minimise errors and λ per leaf, so that a tree of another size may "
-            "have more right, and ConTree and CART use thresholds that the guess has left out. As in the paper's "
+            f"{100 * max(ahead):.1f} at most: our trees minimise error plus λ per leaf, so a tree of another size can "
+            "be more accurate, and ConTree and CART use thresholds that the guess has left out. As in the paper's "
             "figures, the best of our trees of a size counts, and ours have more settings than the rivals'."
         )
     return Finding(paper, found, verdict(beaten / total, 0.95 if figure == "train" else 0.85))
@@ -212,7 +212,9 @@ def find_time(rows: list[Row], figure: str) -> Finding:
         f"mean (the guess of thresholds is not counted). Its {where} accuracy is at least CART's in {better} of "
         f"{len(pairs)} cells, {100 * statistics.fmean(gains):+.2f} points on average."
     )
-    return Finding(paper, found, verdict(better / len(pairs), 0.85))
+    on_accuracy = verdict(better / len(pairs), 0.85)
+    # Half as long again is not almost the same.
+    return Finding(paper, found, "confirmed in part" if on_accuracy == "confirmed" and ratio > 1.5 else on_accuracy)
 
 
 def _least_penalty(rows: list[Row]) -> float:
@@ -221,7 +223,8 @@ def _least_penalty(rows: list[Row]) -> float:
 
 def find_dl85(rows: list[Row]) -> Finding:
     paper = (
-        "DL8.5 runs into its time limit (an hour) on all sets but Lalonde, and is worse than CART and ours therefore."
+        "DL8.5 runs into its time limit (an hour) on all sets but Lalonde, and is therefore worse than CART and the "
+        "paper's method."
     )
     own = [row for name in DL85 for row in of(rows, study="trade-off", method=name) if row["status"] != "missing"]
     if not own:
@@ -230,8 +233,8 @@ def find_dl85(rows: list[Row]) -> Finding:
     depths = ", ".join(sorted({row["depth"] for row in own}))
     wrong = sum(row["status"] == "wrong" for row in own)
     found = (
-        f"DL8.5 runs into its limit of {number(own[0], 'limit'):g} s of processor time in {len(ended)} of {len(own)} "
-        f"cells of depth {depths}{_where(ended)}, and finishes the others."
+        f"Two libraries have DL8.5. It runs into its limit of {number(own[0], 'limit'):g} s of processor time in "
+        f"{len(ended)} of {len(own)} cells of depth {depths}{_where(ended)}, and finishes the others."
     )
     if wrong:
         found += f" In {wrong} cells the tree of pytrees-rs makes more errors than the library states."
@@ -258,7 +261,7 @@ def find_ways(rows: list[Row]) -> Finding:
                 continue
             ratio = geometric(seconds(one) / seconds(other) for one, other in done)
             gains = {
-                name: 100 * statistics.fmean(number(one, name) - number(other, name) for one, other in pairs)
+                name: 100 * statistics.fmean(number(one, name) - number(other, name) for one, other in done)
                 for name in ("train", "test")
             }
             if tests:
@@ -299,7 +302,7 @@ def find_reference(rows: list[Row]) -> Finding:
         done = [(one, other) for one, other in pairs if "limit" not in one["status"] + other["status"]]
         if done:
             ratios.append(geometric(seconds(one) / seconds(other) for one, other in done))
-            worse = statistics.fmean(number(one, "objective") - number(other, "objective") for one, other in pairs)
+            worse = statistics.fmean(number(one, "objective") - number(other, "objective") for one, other in done)
             words.append(
                 f"“direct{tests}, reference” takes {ratios[-1]:.2f} times as long as “direct{tests}” ({len(done)} "
                 f"cells that no limit ended; fitting the reference is not counted), and its objective is {worse:+.4f}"

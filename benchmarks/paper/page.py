@@ -119,7 +119,10 @@ def _case_study(rows: list[Row]) -> list[str]:
     own = [row for row in look.of(rows, study="case study") if row["detail"]]
     proved = sum(row["status"] == "optimal" for row in own)
     roots = ", ".join(f"“{_root(row)}” at depth {row['depth']}" for row in own)
-    more = " The [case study](case-study.md) says how far labels depend on the matching."
+    more = (
+        " Their labels are those that the authors of MALTS have published. The [case study](case-study.md) estimates "
+        "its own, so its trees are others; it says how far labels depend on the matching."
+    )
     found = f"**Here**, with λ = {own[0]['penalty']}, {proved} of {len(own)} trees are proved optimal. Their roots are "
     return [TREES, "", f"{found}{roots}.{more if own[0]['set'] == 'lalonde' else ''}", ""]
 
