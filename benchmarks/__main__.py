@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--repeat", type=int, default=3, help="fits per contender and cell (default 3)")
     parser.add_argument("--peer-timeout", type=float, default=200, help="seconds a fit may take (default 200)")
     parser.add_argument("--quick", action="store_true", help="few small cells, once, 20 s at most: a smoke test")
-    parser.add_argument("--clock", choices=[*CLOCKS], default="wall", help="cpu: a look at a busy machine, not written")
+    parser.add_argument("--clock", choices=[*CLOCKS], default="wall", help="cpu: processor time; nothing is written")
     parser.add_argument("--patient", action="store_true", help="let a peer finish that has already lost to another")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where the tables are written")
     options = parser.parse_args(arguments)

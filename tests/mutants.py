@@ -137,8 +137,8 @@ class Lane:
                 self._take_engine(self._find_engine())
 
     def _builds(self, target: str) -> bool:
-        """Whether a target builds, however long that takes: a mutant cannot make the compiler hang, a busy machine can
-        make it slow."""
+        """Whether a target builds, however long that takes: a mutant cannot make the compiler hang, a slow machine can
+        take long."""
         command = ["cmake", "--build", str(self.build), "--target", target]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 

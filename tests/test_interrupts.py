@@ -183,7 +183,7 @@ def start(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def press(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """What else it prints after Ctrl-C, which it must answer soon: a second, or some on a busy machine."""
+    """What else it prints after Ctrl-C, which it must answer soon: a second, or some on a slow machine."""
     pressed = time.perf_counter()
     process.send_signal(signal.SIGINT)
     printed = process.communicate(timeout=60)

@@ -46,7 +46,7 @@ def browser() -> Iterator[Any]:
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
-    driver.set_script_timeout(120)  # a busy machine may take longer over axe-core than the usual 30 s
+    driver.set_script_timeout(120)  # a slow machine may take longer over axe-core than the usual 30 s
     yield driver
     driver.quit()
 

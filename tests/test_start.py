@@ -51,7 +51,7 @@ def test_never_less_than_a_pruned_greedy_tree(seed: int) -> None:
     if seed % 4 == 3:
         limits["min_weight_leaf"] = float(0.02 * weights.sum())
     problem = Problem.from_labels(X, y, weights, regularization=penalty, max_depth=depth, **limits)
-    # A second for 100,000 rows is the promise; the rest is for machines with other work to do.
+    # A second for 100,000 rows is the promise; the rest is for slow machines.
     solution = solve(problem, Limits(time_limit=len(X) / 1e5 + 0.3))
     names = {"max_leaves": "max_leaf_nodes", "min_weight_leaf": "min_weight_fraction_leaf"}
     given = {names.get(name, name): value for name, value in limits.items()}

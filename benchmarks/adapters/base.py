@@ -41,7 +41,7 @@ _clock = CLOCKS["wall"]
 
 
 def use_clock(chosen: Callable[[], float]) -> None:
-    """What seconds are from now on: passed, or (on a machine that has other work) spent by this process."""
+    """What seconds are from now on: passed, or spent by this process."""
     global _clock
     _clock = chosen
 

@@ -1,9 +1,9 @@
-// What each way of solving a subproblem takes, foretold. Every choice of method hangs on a forecast of this file and on
-// nothing else. A forecast that errs costs time, never the optimum; the switch `cost_model` ignores them all.
+// What each way of solving a subproblem takes, foretold. Every choice of method depends on a forecast of this file and
+// on nothing else. A forecast that errs costs time, never the optimum; the switch `cost_model` ignores them all.
 //
 // Cycles are of one core, a third of a nanosecond each. `make forecasts` prints how many each forecast takes per cycle
 // foretold, on tables of 300 to 20,000 rows, 2 to 60 axes and 2 to 5,000 codes per axis; "measured" below is what it
-// printed on an AMD EPYC (family 25) that was busy with other work. Setting up is measured with the work, so tables of
+// printed on an AMD EPYC (family 25). Setting up is measured with the work, so tables of
 // few rows stand out. Two-valued columns are far faster than foretold, and depth three of short axes is slower.
 #pragma once
 

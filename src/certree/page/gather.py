@@ -65,7 +65,7 @@ class Gatherer:
         self.given, self.parts, self.verbose = given, Parts(), verbose
         self.time_limit, self.deadline = time_limit, time.perf_counter() + time_limit
         self.pace = 1.0
-        """How many times longer the held-out worth took than was to be expected: models, or a busy machine."""
+        """How many times longer the held-out worth took than was to be expected: models, or a slow machine."""
 
     def run(self) -> Parts:
         """All parts."""
