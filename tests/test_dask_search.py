@@ -144,6 +144,41 @@ def test_what_no_worker_survives_is_looked_at_here(is_hopeless: bool) -> None:
     assert (model.status_, model.objective_) == ("optimal", alone.objective_)
 
 
+class Closing(PlainClient):
+    """A client that is closed after some questions: it takes no more of them, or never answers."""
+
+    status = "running"
+
+    def __init__(self, is_silent: bool) -> None:
+        self.is_silent = is_silent
+        self.n_asked = 0
+
+    def submit(self, function: Any, *arguments: Any, pure: bool = False) -> Any:
+        self.n_asked += 1
+        if self.n_asked <= 3:
+            return super().submit(function, *arguments, pure=pure)
+        self.status = "closed"
+        if self.is_silent:
+            return Unanswered(None)
+        raise OSError("the connection is closed")
+
+
+class Unanswered(Done):
+    def add_done_callback(self, call: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_search_outlives_its_cluster(is_silent: bool) -> None:
+    X, y, weights = make_hard(120, 3)
+    alone = SparseTreeClassifier(3, 0.01).fit(X, y, weights)
+    client = Closing(is_silent)
+    with spread(client):  # type: ignore[arg-type]
+        model = SparseTreeClassifier(3, 0.01).fit(X, y, weights)
+    assert client.n_asked > 3
+    assert (model.status_, model.objective_) == ("optimal", alone.objective_)
+
+
 def test_an_error_on_a_worker_is_raised_here(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, weights = make_hard(120, 3)
     monkeypatch.setattr(spreading.SharedTable, "_prepare", lambda self: self.__dict__.update(_version="0.0.1"))

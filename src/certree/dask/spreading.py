@@ -13,7 +13,7 @@ import warnings
 from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError as FutureCancelled
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,10 @@ def look_at(table: SharedTable, question: list[int]) -> list[int] | None:
     return table.open_station(worker.state.nthreads).look(question, is_cancelled)
 
 
+class _ClusterGoneError(RuntimeError):
+    """Nobody is there to ask."""
+
+
 class _SpreadSearch:
     """One search, whose looks are asked for from several threads."""
 
@@ -150,36 +154,50 @@ class _SpreadSearch:
         self._table: SharedTable | None = None
         self._shared: Future | None = None
 
-    def _share(self) -> tuple[SharedTable, Future]:
-        """With the first question the table travels; a search that asks none never gets so far."""
-        with self._lock:
-            if self._table is None or self._shared is None:
-                self._table = SharedTable(self._described)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # it is a large task, and meant to be one
-                    self._shared = self._client.submit(share, self._table, pure=False)
-            return self._table, self._shared
-
     def look(self, question: list[int], is_stopped: IsStopped) -> list[int] | None:
         """The answer to a question of the engine; None where the search was stopped meanwhile."""
-        table, shared = self._share()
+        table = self._find_table()
         while not is_stopped():
-            future = self._client.submit(look_at, shared, question, pure=False)
             try:
-                answer = self._wait(future, is_stopped)
-            except (KilledWorker, CancelledError, FutureCancelled):
+                answer = self._wait(self._submit(look_at, self._share(table), question), is_stopped)
+            except (_ClusterGoneError, KilledWorker, CancelledError, FutureCancelled):
                 # Whatever happened to the cluster, what was found so far is not given up.
                 return table.open_station(1).look(question, is_stopped)
             if answer is not None:
                 return answer
         return None
 
+    def _find_table(self) -> SharedTable:
+        """A search that asks nothing makes none."""
+        with self._lock:
+            if self._table is None:
+                self._table = SharedTable(self._described)
+            return self._table
+
+    def _share(self, table: SharedTable) -> Future:
+        """With the first question the table travels."""
+        with self._lock:
+            if self._shared is None:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # it is a large task, and meant to be one
+                    self._shared = self._submit(share, table)
+            return self._shared
+
+    def _submit(self, work: Callable[..., Any], *arguments: Any) -> Future:
+        try:
+            return self._client.submit(work, *arguments, pure=False)
+        except Exception as error:  # of one kind or another, where the connection is gone
+            raise _ClusterGoneError from error
+
     def _wait(self, future: Future, is_stopped: IsStopped) -> list[int] | None:
         is_done = threading.Event()
         future.add_done_callback(lambda _: is_done.set())
         while not is_done.wait(_PATIENCE):
+            if self._client.status in ("closing", "closed"):
+                raise _ClusterGoneError
             if is_stopped():
-                future.cancel()  # its worker notices
+                with suppress(Exception):  # a client that is being closed
+                    future.cancel()  # its worker notices
                 return None
         answer: list[int] | None = future.result()
         return answer
