@@ -99,7 +99,7 @@ Part Polish::grow(const RowSet& rows, int depth, int most_leaves, const Pass& pa
 Choice Polish::choose(const RowSet& rows, int depth, const Pass& pass) {
     const bool is_end = depth <= pass.ahead;
     if (pass.has_rollouts && !is_end) {
-        const std::vector<RootTest>& tests = ranked_tests(rows, depth, pass);
+        const std::vector<RootTest> tests = ranked_tests(rows, depth, pass);
         return {tests.empty() ? RootTest{} : tests.front(), {}, {}};
     }
     const std::tuple key(rows.key, std::min(depth, pass.ahead), is_end);
@@ -117,17 +117,20 @@ Choice Polish::choose(const RowSet& rows, int depth, const Pass& pass) {
 }
 
 // The purest test of every axis, in the order of the trees that they grow.
-const std::vector<RootTest>& Polish::ranked_tests(const RowSet& rows, int depth, const Pass& pass) {
+std::vector<RootTest> Polish::ranked_tests(const RowSet& rows, int depth, const Pass& pass) {
     const std::tuple key(rows.key, depth);
-    auto found = ranked_.find(key);
-    if (found == ranked_.end()) {
-        if (!rollouts_) {
-            rollouts_.emplace(instance_, settings_.penalty);
-        }
-        keep(ranked_, key, rollouts_->rank(rows, stumps_.purest_by_axis(rows), depth, pass.control));
-        found = ranked_.find(key);
+    if (const auto found = ranked_.find(key); found != ranked_.end()) {
+        return found->second;
     }
-    return found->second;
+    if (!rollouts_) {
+        rollouts_.emplace(instance_, settings_.penalty);
+    }
+    std::vector<RootTest> ranked = rollouts_->rank(rows, stumps_.purest_by_axis(rows), depth, pass.control);
+    // A stop leaves tests out, which a later pass with time of its own must not miss.
+    if (!pass.control.should_stop()) {
+        keep(ranked_, key, ranked);
+    }
+    return ranked;
 }
 
 // Pre: the part is one of the whole tree's, and `put` puts it there. Post: it costs no more.

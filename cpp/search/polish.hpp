@@ -58,7 +58,7 @@ private:
     bool try_tests(const RowSet& rows, int depth, Part& part, const Pass& pass, const Put& put);
     Choice choose(const RowSet& rows, int depth, const Pass& pass);
     std::vector<Candidate> candidates(const RowSet& rows, int depth, const Node& node, const Pass& pass);
-    const std::vector<RootTest>& ranked_tests(const RowSet& rows, int depth, const Pass& pass);
+    std::vector<RootTest> ranked_tests(const RowSet& rows, int depth, const Pass& pass);
     std::vector<Candidate> suiting_tests(const RowSet& rows, const Node& node) const;
     Part fit_part(const RowSet& rows, const NodePtr& tree) const;
     bool is_kept(const RowSet& rows, const Part& part) const;

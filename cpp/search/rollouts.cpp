@@ -63,7 +63,6 @@ Rollouts::Rollouts(const Instance& instance, Amount penalty)
     groups_.resize(n_rows * n_long_);
     is_first_.resize(n_rows * n_short_);
     saves_.assign(n_rows * n_labels_, 0.0F);
-    common_.assign(n_rows, 0.0F);
     worst_.resize(n_rows);
     const auto scaled = [&](Amount amount) { return static_cast<float>(static_cast<double>(amount) / total); };
     for (std::size_t row = 0; row < n_rows; ++row) {
@@ -75,9 +74,9 @@ Rollouts::Rollouts(const Instance& instance, Amount penalty)
                 is_first_[row * n_short_ + a - n_long_] = group == 0 ? 1.0F : 0.0F;
             }
         }
-        common_[row] = instance.common.empty() ? 0.0F : scaled(instance.common[row]);
-        worst_[row] = scaled(instance.worst[row]) + common_[row];
-        std::fill_n(saves_.begin() + static_cast<std::ptrdiff_t>(row * n_labels_), n_labels_, common_[row]);
+        const float common = instance.common.empty() ? 0.0F : scaled(instance.common[row]);  // to all labels
+        worst_[row] = scaled(instance.worst[row]) + common;
+        std::fill_n(saves_.begin() + static_cast<std::ptrdiff_t>(row * n_labels_), n_labels_, common);
         for (auto g = static_cast<std::size_t>(instance.gain_start[row]);
              g < static_cast<std::size_t>(instance.gain_start[row + 1]); ++g) {
             const Gain& gain = instance.gains[g];

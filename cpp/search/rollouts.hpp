@@ -58,7 +58,6 @@ private:
     std::vector<std::uint8_t> groups_;  // row-major, of the long axes
     std::vector<float> is_first_;       // row-major, of the short axes: 1 where the group is the first
     std::vector<float> saves_;          // row-major: what each label saves; what all weigh alike is part of each
-    std::vector<float> common_;         // what all labels of a row weigh alike
     std::vector<float> worst_;
     std::size_t n_groups_ = 0;
     std::vector<Sums> sums_;  // by depth left: of the smaller side, and of the other
