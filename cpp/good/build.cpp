@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::int32_t none = -1;
 
-// The identity of a set of rows: two sums, each modulo 2^64, of one random number per row.
+// The identity of a set of rows: a sum modulo 2^64 of one random number per row, and 32 bits of another above the
+// number of rows.
 struct RowsKey {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
