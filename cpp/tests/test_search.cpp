@@ -332,6 +332,15 @@ TEST(search_relaxed_bounds_end_at_the_budget) {
     options.constraints.min_weight_leaf = 1.0;
     options.switches = no_deepening | no_leaf_bound;
     check_known(table_of({"22011", "11100", "02202"}, {"100", "010", "001", "011", "100"}), options, 1.5);
+    // The same where the smaller side is solved first.
+    options = {};
+    options.regularization = 0x1p-30;
+    options.constraints.max_depth = 4;
+    options.constraints.min_samples_leaf = 2;
+    options.switches = no_leaf_bound;
+    check_known(table_of({"00221011011", "10121121210", "00111110100", "00000011100"},
+                         {"010", "000", "010", "100", "001", "000", "110", "001", "011", "100", "010"}),
+                options, 0x5p-30);
 }
 
 TEST(search_remembers_the_budget_it_was_asked_with) {
@@ -343,6 +352,11 @@ TEST(search_remembers_the_budget_it_was_asked_with) {
     check_known(table_of({"01101011", "11110001", "01010101", "01001000"},
                          {"101", "100", "011", "110", "010", "001", "100", "011"}),
                 options, 4.375);
+    // The same where the smaller side is solved first.
+    options.regularization = 0.625;
+    check_known(table_of({"111000101", "100110010", "110110100", "101010110", "011101011"},
+                         {"010", "010", "011", "010", "101", "001", "001", "110", "101"}),
+                options, 3.125);
 }
 
 TEST(search_bounds_sides_by_shallower_trees_without_minima) {
