@@ -40,7 +40,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--title", help="the heading of the page")
     parser.add_argument("--notes", type=Path, metavar="MARKDOWN", help="a file about intended use and limits")
     parser.add_argument("--licence", metavar="TEXT", help="of the data")
-    parser.add_argument("--noun", default="rows", help="what the rows are, in the plural, such as people (default rows)")
+    parser.add_argument("--noun", default="rows", help="plural word for the rows, such as people (default rows)")
     parser.add_argument(
         "--name",
         nargs="+",
