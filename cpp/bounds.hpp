@@ -102,6 +102,22 @@ inline Amount side_budget(Amount cap, Amount lower_of_other_side) {
     return cap - lower_of_other_side;
 }
 
+// Deep side: of a tree whose depth is d exactly, one side has depth d − 1 and therefore at least d leaves. With `deep`
+// = dλ and bounds l and r of the sides, v >= min(max(l, dλ) + r, l + max(r, dλ)). Proof: the side of depth d − 1 costs
+// at least dλ (Depth), whichever it is. Conditions: none; it is of use where all trees of less depth are known, so that
+// no others are left. With deep = 0 it is l + r.
+inline Amount deep_sum(const Sides& sides, Amount deep) {
+    return std::min(std::max(sides.left, deep) + sides.right, sides.left + std::max(sides.right, deep));
+}
+
+// Side of a deep tree: as above, and cheaper than the cap: the other side, which costs at least `lower`, leaves this
+// one less than the result.
+// Proof: if lower + dλ >= cap, this side cannot be the deep one, so the other one is and costs at least max(lower, dλ).
+inline Amount deep_side_budget(Amount cap, Amount lower_of_other_side, Amount deep) {
+    const bool may_be_deep = lower_of_other_side + deep < cap;
+    return side_budget(cap, may_be_deep ? lower_of_other_side : std::max(lower_of_other_side, deep));
+}
+
 // Guess: where no tree of S errs by less than the reference model, none costs less than its errors and one penalty.
 // Proof: a tree has a leaf. Conditions: the one stated, which nobody checks: what rests on it is "guessed".
 inline Amount guess(Amount errors_of_reference, Amount penalty) {

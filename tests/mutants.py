@@ -10,7 +10,9 @@ import argparse
 import importlib.util
 import os
 import queue
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -27,8 +29,10 @@ LIST = Path(__file__).with_suffix(".toml")
 COPIED = ("CMakeLists.txt", "cpp", "src", "tests", "pyproject.toml", "README.md", "examples", "docs")
 CASES = 40_000
 """Of the fuzzer, from one seed."""
-MOST_SECONDS = 300.0
-"""A catcher that takes longer hangs, and so the mutant is caught."""
+MOST_SECONDS = 300
+"""A catcher that spends more processor time hangs, and so the mutant is caught. A slow machine catches nothing."""
+PATIENCE = 8
+"""So many times as many seconds may pass by the clock, for a mutant that waits without end."""
 
 NOT_BUILT = "does not build"
 """Said of a mutant that the compiler catches, which shows nothing about the tests."""
@@ -109,13 +113,15 @@ class Lane:
     def catch(self, tests: Sequence[str]) -> str:
         """What fails on the tree as it stands; empty where nothing does."""
         if tests:
-            return next((test for test in tests if self._fails(sys.executable, "-c", RUN_PYTEST, test)), "")
+            found = (self._fault(test, sys.executable, "-c", RUN_PYTEST, test) for test in tests)
+            return next(filter(None, found), "")
         fuzz = [self.build / "engine_fuzz", "--cases", CASES, "--seed", 1, "--threads", 1]
         for target, command in (("engine_fuzz", fuzz), ("engine_test", [self.build / "engine_test", ""])):
             if not self._builds(target):
                 return NOT_BUILT
-            if self._fails(*command):
-                return target
+            fault = self._fault(target, *command)
+            if fault:
+                return fault
         return ""
 
     def try_mutant(self, mutant: Mutant) -> str:
@@ -147,25 +153,29 @@ class Lane:
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(str(word) for word in command)} failed:\n{done.stdout}{done.stderr}")
 
-    def _fails(self, *command: object) -> bool:
-        """Whether a command fails, ended at the first sign of it: a failed test is enough, whatever follows."""
+    def _fault(self, catcher: str, *command: object) -> str:
+        """The catcher's name where its command fails or hangs. One failed test is enough: it is ended at the first."""
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         with subprocess.Popen(
             [str(word) for word in command], cwd=self.tree, env=environment, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         ) as process:  # fmt: skip
             assert process.stdout is not None
-            # A mutant may hang without a word.
-            alarm = threading.Timer(MOST_SECONDS, process.kill)
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))
+            # A mutant may also wait without a word, which takes no processor time.
+            alarm = threading.Timer(PATIENCE * MOST_SECONDS, process.kill)
             alarm.start()
             try:
                 for line in process.stdout:
                     if line.startswith(("FAIL ", "seed ")):
                         process.kill()
-                        return True
-                return process.wait() != 0
+                        return catcher
+                status = process.wait()
             finally:
                 alarm.cancel()
+        if status in (-signal.SIGXCPU, -signal.SIGKILL):
+            return f"{catcher}, which hangs"
+        return catcher if status != 0 else ""
 
 
 def _refresh(source: Path, target: Path) -> None:
@@ -218,7 +228,7 @@ def run(mutants: Sequence[Mutant], lanes: int) -> int:
                 raise RuntimeError(f"{catcher} fails without a mutant")
         print(f"nothing fails without a mutant ({time.monotonic() - started:.0f} s)", flush=True)
         for mutant, (catcher, seconds) in zip(mutants, pool.map(try_one, mutants), strict=True):
-            print(f"{seconds:6.1f} s  {catcher or 'SURVIVED':24}  {mutant.file}: {mutant.name}", flush=True)
+            print(f"{seconds:6.1f} s  {catcher or 'SURVIVED':28}  {mutant.file}: {mutant.name}", flush=True)
             if catcher in ("", NOT_BUILT):
                 survivors.append(mutant)
     for mutant in survivors:

@@ -144,18 +144,18 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
             failure = std::current_exception();
         }
     };
-    bool must_raise = false;
+    Watched ended = Watched::finished;
     if (is_brief(input, constraints)) {
         nb::gil_scoped_release release;
         work();
     } else {
-        must_raise = !work_watched(work, control, [&] {
+        ended = work_watched(work, control, [&] {
             if (!progress.is_none() && is_searching.load(std::memory_order_acquire)) {
                 progress(elapsed(), instance->to_lower(search->upper_now()), instance->to_lower(search->lower_now()));
             }
         });
     }
-    if (must_raise) {
+    if (ended == Watched::raising) {
         throw nb::python_error();
     }
     if (failure) {

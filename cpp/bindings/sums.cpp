@@ -96,12 +96,20 @@ nb::tuple best_stumps(Vector<std::int64_t> cells, Matrix<std::int32_t> sets, Vec
     for (std::size_t i = 0; i < pairs.shape(0); ++i) {
         asked.push_back({pairs.data()[2 * i], pairs.data()[2 * i + 1]});
     }
-    BestStumps best;
+    std::vector<Amount> gains;
+    std::vector<std::int32_t> numbers;
     {
         nb::gil_scoped_release release;
-        best = find_stumps(view(cells), own, view(sizes), tests, rule, asked);
+        BestStumps best(tests, view(sizes), rule, asked, choose_kernels(true));
+        const Amount* table = cells.data();
+        for (const ColumnSet& set : own) {
+            best.add(set, table);
+            table += count_cells(set, view(sizes)) * rule.n_channels();
+        }
+        gains = best.gains();
+        numbers.assign(best.best_tests().begin(), best.best_tests().end());
     }
-    return nb::make_tuple(to_numpy(std::move(best.gain)), to_numpy(std::move(best.test)));
+    return nb::make_tuple(to_numpy(std::move(gains)), to_numpy(std::move(numbers)));
 }
 
 nb::tuple places(Vector<double> values, Vector<std::int64_t> amounts, Vector<double> ends, bool are_rows_asked) {

@@ -448,6 +448,24 @@ Problem draw_depth_three(Random& random) {
     return problem;
 }
 
+// Depth three by sums over cells, under every minimum; half of the tables have an even number of merged rows, on which
+// it is used.
+Problem draw_cells(Random& random) {
+    Problem problem = chance(random, 0.5) ? draw_two_valued(random) : draw_plain(random);
+    constexpr void (*minima[])(Random&, Problem&) = {limit_samples, limit_weight, limit_arms};
+    for (const auto limit : minima) {
+        if (chance(random, 0.3)) {
+            limit(random, problem);
+        }
+    }
+    problem.options.constraints.max_depth = 3;
+    problem.options.constraints.max_leaves = 0;
+    problem.options.switches = no_cost_model | (chance(random, 0.5) ? no_relaxation | no_greedy : 0U);
+    problem.options.n_threads = chance(random, 0.1) ? 2 : 1;
+    problem.options.n_asked = chance(random, 0.1) ? pick(random, 0, 60) : -1;
+    return problem;
+}
+
 // Stopped anywhere; at depth three often between two slices of a closed form.
 Problem draw_stopped(Random& random) {
     const bool is_sliced = chance(random, 0.1);
@@ -562,6 +580,7 @@ constexpr Family all_families[] = {
     {"many leaves", 4, draw_many_leaves},
     {"long axes", 6, draw_long_axes},
     {"depth three", 8, draw_depth_three},
+    {"cells", 60, draw_cells},
     {"deep", 3, draw_deep},
 };
 

@@ -362,9 +362,45 @@ std::size_t Instance::bytes() const {
     return sum;
 }
 
+namespace {
+
+// One or two values and none missing, as flags have: by comparisons alone. False where there are more, which the first
+// rows show of most columns; the codes are then still to be found.
+bool bin_flags(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct) {
+    constexpr std::size_t block = 256;
+    if (values.empty() || std::isnan(values[0])) {
+        return false;
+    }
+    const auto other = std::find_if(values.begin(), values.end(), [&](double value) { return value != values[0]; });
+    if (other == values.end()) {
+        std::fill(codes.begin(), codes.end(), 0);
+        distinct.assign(1, values[0] + 0.0);
+        return true;
+    }
+    const double low = std::min(values[0], *other);
+    const double high = std::max(values[0], *other);
+    for (std::size_t from = 0; from < values.size(); from += block) {
+        std::int32_t n_strange = 0;
+        for (std::size_t i = from; i < std::min(from + block, values.size()); ++i) {
+            codes[i] = values[i] == high ? 1 : 0;
+            n_strange += values[i] == high || values[i] == low ? 0 : 1;
+        }
+        if (n_strange > 0) {
+            return false;
+        }
+    }
+    distinct = {low + 0.0, high + 0.0};  // a negative zero is a zero
+    return true;
+}
+
+}  // namespace
+
 void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct) {
     const std::size_t n = values.size();
     distinct.clear();
+    if (bin_flags(values, codes, distinct)) {
+        return;
+    }
     // Whole numbers in a narrow range, the usual case, need no sort.
     double low = 0.0;
     double high = 0.0;

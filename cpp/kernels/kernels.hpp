@@ -37,6 +37,15 @@ struct RootGains {
     SideGains right;
 };
 
+// Sums in 64 bits, of one first test and n second tests j: of the rows on which both hold, of those on which the second
+// does, and in both cases, behind them, whatever the second says. A quadrant's sums follow by subtraction.
+struct QuadrantSums {
+    const std::int64_t* both;
+    const std::int64_t* second;
+    std::int64_t first;
+    std::int64_t all;
+};
+
 // Costs of the best stump of a left and a right side, in a table of groups of codes: with thresholds between groups
 // (`exact`), and no stump at all may cost less than `bound`.
 struct CoarseStumps {
@@ -187,6 +196,25 @@ struct Kernels {
     void (*cut_rows)(const std::int32_t* costs, std::int32_t width, const std::int32_t* rows, std::int32_t n,
                      const std::int32_t* codes, std::int32_t* run, const std::int32_t* whole, std::int32_t& best,
                      std::int32_t& at);
+
+    // Arrays of quadrants have n entries each, one quadrant behind the other. The sums of all four.
+    void (*part_sums)(std::size_t n, const QuadrantSums& sums, std::int64_t* parts);
+
+    // A third test parts the rows: `sums` are of those on which it holds, `whole` of all, by quadrant. What a leaf
+    // gains on either side of it: with one signed sum for two labels, or if it had this label, where that is more than
+    // before.
+    void (*weigh_signed)(std::size_t n, const QuadrantSums& sums, const std::int64_t* whole, std::int64_t* left,
+                         std::int64_t* right);
+    void (*weigh_label)(std::size_t n, const QuadrantSums& sums, const std::int64_t* whole, std::int64_t* left,
+                        std::int64_t* right);
+
+    // A side that has less than `least` gains so little that no stump is worth it.
+    void (*forbid_small)(std::size_t n, const QuadrantSums& sums, const std::int64_t* whole, std::int64_t least,
+                         std::int64_t* left, std::int64_t* right);
+
+    // left + right, where it is more than `gain`, or as much and the number of the test is less.
+    void (*keep_best)(std::size_t n, const std::int64_t* left, const std::int64_t* right, std::int64_t number,
+                      std::int64_t* gain, std::int64_t* test);
 };
 
 const Kernels& plain_kernels();

@@ -394,7 +394,12 @@ const Kernels* avx2_kernels() {
                                  .take_costs = add_costs<-1>,
                                  .least_costs = least_costs,
                                  .least_sums = least_sums,
-                                 .cut_rows = cut_rows};
+                                 .cut_rows = cut_rows,
+                                 .part_sums = part_sums,
+                                 .weigh_signed = weigh_signed,
+                                 .weigh_label = weigh_label,
+                                 .forbid_small = forbid_small,
+                                 .keep_best = keep_best};
     static const bool is_supported = has_all_features();
     return is_supported ? &kernels : nullptr;
 }

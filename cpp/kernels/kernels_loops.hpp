@@ -347,3 +347,81 @@ void least_sums(const std::int32_t* __restrict least, std::int32_t n, std::int32
     sums[0] = left;
     sums[1] = right;
 }
+
+inline std::int64_t magnitude64(std::int64_t x) {
+    return x < 0 ? -x : x;
+}
+
+// Calls act, entry by entry of arrays of quadrants, with the sum, the sum of all, and what is to change. The loops have
+// no lambda of their own: what it captured might overlap, for all that a compiler knows.
+template <class Act>
+inline void for_quadrants(std::size_t n, const QuadrantSums& sums, const std::int64_t* __restrict whole,
+                          std::int64_t* __restrict left, std::int64_t* __restrict right, Act act) {
+    const std::int64_t* __restrict both = sums.both;
+    const std::int64_t* __restrict second = sums.second;
+    const std::int64_t first = sums.first;
+    const std::int64_t rest = sums.all - sums.first;
+    for (std::size_t j = 0; j < n; ++j) {
+        act(both[j], whole[j], left[j], right[j]);
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+        act(first - both[j], whole[n + j], left[n + j], right[n + j]);
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+        act(second[j] - both[j], whole[2 * n + j], left[2 * n + j], right[2 * n + j]);
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+        act(rest - (second[j] - both[j]), whole[3 * n + j], left[3 * n + j], right[3 * n + j]);
+    }
+}
+
+void part_sums(std::size_t n, const QuadrantSums& sums, std::int64_t* __restrict parts) {
+    for (std::size_t j = 0; j < n; ++j) {
+        const std::int64_t both = sums.both[j];
+        const std::int64_t only_second = sums.second[j] - both;
+        parts[j] = both;
+        parts[n + j] = sums.first - both;
+        parts[2 * n + j] = only_second;
+        parts[3 * n + j] = (sums.all - sums.first) - only_second;
+    }
+}
+
+void weigh_signed(std::size_t n, const QuadrantSums& sums, const std::int64_t* whole, std::int64_t* left,
+                  std::int64_t* right) {
+    for_quadrants(n, sums, whole, left, right,
+                  [](std::int64_t x, std::int64_t all, std::int64_t& here, std::int64_t& there) {
+                      here = magnitude64(x);
+                      there = magnitude64(all - x);
+                  });
+}
+
+void weigh_label(std::size_t n, const QuadrantSums& sums, const std::int64_t* whole, std::int64_t* left,
+                 std::int64_t* right) {
+    for_quadrants(n, sums, whole, left, right,
+                  [](std::int64_t x, std::int64_t all, std::int64_t& here, std::int64_t& there) {
+                      const std::int64_t y = all - x;
+                      here = here < x ? x : here;
+                      there = there < y ? y : there;
+                  });
+}
+
+void forbid_small(std::size_t n, const QuadrantSums& sums, const std::int64_t* whole, std::int64_t least,
+                  std::int64_t* left, std::int64_t* right) {
+    for_quadrants(n, sums, whole, left, right,
+                  [least](std::int64_t x, std::int64_t all, std::int64_t& here, std::int64_t& there) {
+                      constexpr std::int64_t forbidden = -(std::int64_t{1} << 61);
+                      here = x < least ? forbidden : here;
+                      there = all - x < least ? forbidden : there;
+                  });
+}
+
+void keep_best(std::size_t n, const std::int64_t* __restrict left, const std::int64_t* __restrict right,
+               std::int64_t number, std::int64_t* __restrict gain, std::int64_t* __restrict test) {
+    for (std::size_t j = 0; j < n; ++j) {
+        const std::int64_t offered = left[j] + right[j];
+        // Not a branch: what is offered is compared lane by lane.
+        const bool is_better = (offered > gain[j]) | ((offered == gain[j]) & (number < test[j]));
+        gain[j] = is_better ? offered : gain[j];
+        test[j] = is_better ? number : test[j];
+    }
+}

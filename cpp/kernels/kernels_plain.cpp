@@ -148,7 +148,12 @@ const Kernels& plain_kernels() {
                                  .take_costs = add_costs<-1>,
                                  .least_costs = least_costs,
                                  .least_sums = least_sums,
-                                 .cut_rows = cut_rows};
+                                 .cut_rows = cut_rows,
+                                 .part_sums = part_sums,
+                                 .weigh_signed = weigh_signed,
+                                 .weigh_label = weigh_label,
+                                 .forbid_small = forbid_small,
+                                 .keep_best = keep_best};
     return kernels;
 }
 

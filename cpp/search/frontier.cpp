@@ -143,14 +143,25 @@ Sides Frontier::sides_at(const Interval& interval, std::int32_t test) const {
     return heard(Claim::interval, interval.axis, test, {std::max(sides.left, penalty), std::max(sides.right, penalty)});
 }
 
+// What a tree with this test at its root costs at least, unless it is one that is known.
+Amount Frontier::bound_of(std::int32_t axis, std::int32_t test, const Sides& sides) const {
+    Amount bound = bounds::deep_sum(sides, goal_.deep);
+    for (const Watched& watched : watched_) {
+        if (watched.axis == axis && watched.test == test) {
+            // A tree that is known costs no less than the cap.
+            bound = std::max(bound, witness_->hear(Claim::deep_side, set_.key, goal_.depth, std::min(bound, cap())));
+        }
+    }
+    return bound;
+}
+
 // Drops the ends that cannot beat the cap; false where nothing is left.
 bool Frontier::narrow(Interval& interval, Amount cap) const {
     Amount least = unreachable;
     std::int32_t first = interval.high + 1;
     std::int32_t last = interval.low - 1;
     for (std::int32_t test = interval.low; test <= interval.high; ++test) {
-        const Sides sides = sides_at(interval, test);
-        const Amount bound = sides.left + sides.right;
+        const Amount bound = bound_of(interval.axis, test, sides_at(interval, test));
         least = std::min(least, bound);
         if (bound < cap) {
             first = std::min(first, test);
@@ -212,13 +223,13 @@ bool Frontier::is_ruled_out(Look& look) {
     if (has_similarity_) {
         look.bits[0] = bits_of(look.split.left);
         look.bits[1] = bits_of(look.split.right);
-        const Amount before = sides.left + sides.right;
+        const Amount before = bounds::deep_sum(sides, goal_.deep);
         sides.left = similar_lower(look.split.left, look.bits[0], sides.left);
         sides.right = similar_lower(look.split.right, look.bits[1], sides.right);
         sides = heard(Claim::similarity, axis, look.test, sides);
-        n_similar_ += before < look.cap && sides.left + sides.right >= look.cap ? 1 : 0;
+        n_similar_ += before < look.cap && bounds::deep_sum(sides, goal_.deep) >= look.cap ? 1 : 0;
     }
-    return sides.left + sides.right >= look.cap;
+    return bound_of(axis, look.test, sides) >= look.cap;
 }
 
 // Near the end it would be a pity: where few intervals are left, looks at them are fewer than those it takes to begin

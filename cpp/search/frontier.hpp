@@ -28,6 +28,7 @@ public:
         Amount budget = unreachable;  // a tree that costs so much is of no use
         Amount guess = -unreachable;  // with guesses: a tree that costs no more is good enough
         Amount shallower = 0;         // no tree of a depth less costs less, leaf minima lifted
+        Amount deep = 0;              // bounds::deep_sum, where all trees of less depth are known; else 0
         std::size_t entry = 0;        // of the outcome: a test matters only below what it holds
         const TwoLabels* two_labels =
             nullptr;                  // bounds sides by their leaves, where nothing but depth and λ limits a tree
@@ -96,6 +97,7 @@ private:
     bounds::Sides heard(Claim by, std::int32_t axis, std::int32_t test, bounds::Sides sides) const;
     Amount cap() const;
     bounds::Sides sides_at(const Interval& interval, std::int32_t test) const;
+    Amount bound_of(std::int32_t axis, std::int32_t test, const bounds::Sides& sides) const;
     bool narrow(Interval& interval, Amount cap) const;
     bool is_ruled_out(Look& look);
     bool renew_patience();

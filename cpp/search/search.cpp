@@ -51,6 +51,7 @@ Search::Search(const Instance& instance, const Settings& settings, const Limits&
                   spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
       any_labels_(instance_, settings_, stumps_, control,
                   spare_bytes_ / 2 / static_cast<std::size_t>(std::max(1, limits.n_threads))),
+      cell_form_(instance_, settings_, stumps_, control, spare_bytes_ / 2),
       cache_(cache_bytes(spare_bytes_, control)),
       witness_(instance.reference.empty() ? limits.witness : nullptr),
       is_two_labels_(instance.n_labels == 2 && settings.max_leaves == 0 && !settings.has_leaf_minimum()),
@@ -76,6 +77,31 @@ bool Search::is_fast(const Subproblem& problem, const Local& local) const {
     const bool is_patient = given_up_.load(std::memory_order_relaxed) <= 0;
     return two_labels_.triples_pay(local, is_patient) &&
            (problem.root == nullptr || !forecast::are_triples_long(local, control_.seconds_left()));
+}
+
+// Whether sums over cells are the fastest way to depth three. Below the root a budget may leave other ways little to
+// do, so they are taken only where another closed form would be.
+bool Search::do_cells_pay(const Subproblem& problem, const Local& local) const {
+    if (problem.depth != 3 || settings_.max_leaves > 0 || control_.is_off(no_cells) ||
+        !cell_form_.fits(local, n_threads_at(problem))) {
+        return false;
+    }
+    if (control_.is_off(no_cost_model)) {
+        return local.n_rows % 2 == 0;  // small tables then see both
+    }
+    if (problem.root == nullptr &&
+        (local.n_rows < forecast::least_rows_of_cells || !is_two_labels_ || !is_fast(problem, local))) {
+        return false;
+    }
+    const auto n_channels = static_cast<double>(cell_form_.n_channels());
+    // Of many labels a row has few.
+    const double n_amounts =
+        instance_.n_labels == 2
+            ? n_channels
+            : n_channels - instance_.n_labels + static_cast<double>(instance_.gains.size()) / instance_.n_rows;
+    const double looks = forecast::looked_cycles(local);
+    const double others = is_two_labels_ ? std::min(looks, forecast::many_row_triple_cycles(local)) : looks;
+    return forecast::do_cells_pay(forecast::cell_cycles(local, n_amounts, n_channels), others, control_.seconds_left());
 }
 
 // Whether closed forms pay shows as root tests are looked at: after as many looks as cost what depth three costs in
@@ -121,21 +147,26 @@ NodePtr Search::tree_of(const RowSet& set, const Outcome& outcome, std::size_t e
 // Pre: depth >= 0. Post: every entry below the budget is the optimum of the subproblem (at the root: the last entry);
 // `lower` holds for all trees. Stopped: `lower` is still true, entries are the best trees seen.
 Outcome Search::solve(const Subproblem& problem) {
-    const int deepest = bounds::deepest_below(problem.budget, problem.depth, settings_.penalty);
+    statistics_.subproblems.fetch_add(1, std::memory_order_relaxed);
+    Outcome outcome(width_at(problem.depth));
+    if (settle_by_leaf(problem, outcome)) {
+        return outcome;
+    }
+    // What is asked for is cheaper than the budget, and no more expensive than the leaf.
+    const Amount goal = std::min(problem.budget, outcome.value[0]);
+    const int deepest = bounds::deepest_below(goal, problem.depth, settings_.penalty);
     if (deepest < problem.depth && !control_.is_off(no_leaf_bound)) {
         return solve_shallower(problem, deepest);
     }
-    statistics_.subproblems.fetch_add(1, std::memory_order_relaxed);
-    Outcome outcome(width_at(problem.depth));
-    if (settle_by_leaf(problem, outcome) || recall(problem, outcome)) {
+    if (recall(problem, outcome)) {
         return outcome;
     }
     const Local local(instance_, problem.set);
     if (settle_alike(problem, local, outcome)) {
         return outcome;
     }
-    const bool is_solved = solve_two_labels(problem, local, outcome) || settle_relaxed(problem, local, outcome) ||
-                           solve_any_labels(problem, local, outcome);
+    const bool is_solved = solve_by_cells(problem, local, outcome) || solve_two_labels(problem, local, outcome) ||
+                           settle_relaxed(problem, local, outcome) || solve_any_labels(problem, local, outcome);
     if (!is_solved) {
         const Amount shallower = deepen(problem, outcome);
         std::vector<Amount> axis_lower;
@@ -147,7 +178,7 @@ Outcome Search::solve(const Subproblem& problem) {
     return outcome;
 }
 
-// Pre: no tree deeper than this costs less than the budget. Post: as of `solve`.
+// Pre: no tree deeper than this costs less than the budget, or less than the leaf. Post: as of `solve`.
 Outcome Search::solve_shallower(const Subproblem& problem, int depth) {
     Outcome outcome = solve({problem.set, depth, problem.budget, problem.root});
     const Amount deeper = bounds::deeper_than(depth, settings_.penalty);
@@ -238,10 +269,37 @@ bool Search::recall(const Subproblem& problem, Outcome& outcome) {
 // Pre: what the outcome holds is the answer for the budget, unless the search was stopped.
 void Search::remember(const Subproblem& problem, const Outcome& outcome) {
     if (is_remembered(problem) && !control_.should_stop()) {
-        const Amount budget = problem.budget;
+        // What is cheaper than its budget is the best whatever the budget.
+        const bool is_best = outcome.value.size() == 1 && outcome.best() < problem.budget;
+        const Amount budget = is_best ? unreachable : problem.budget;
         cache_.store(problem.set.key, problem.depth,
                      {outcome.lower, outcome.relaxed, budget, outcome.value, outcome.tree, outcome.closed});
     }
+}
+
+// True: sums over cells gave the answer: of depth three, with no limit on the number of leaves.
+bool Search::solve_by_cells(const Subproblem& problem, const Local& local, Outcome& outcome) {
+    if (!do_cells_pay(problem, local)) {
+        return false;
+    }
+    statistics_.cells.fetch_add(1, std::memory_order_relaxed);
+    std::function<void(const Outcome&)> offer_tree;
+    if (problem.root != nullptr) {
+        offer_tree = [&](const Outcome& so_far) {
+            if (so_far.best() < upper_now()) {
+                offer(so_far.tree[0]);
+            }
+        };
+    }
+    const Amount before = outcome.lower;
+    cell_form_.solve(problem.set, local, n_threads_at(problem), offer_tree, outcome);
+    outcome.lower = std::max(before, outcome.lower);
+    if (is_bounded_) {
+        outcome.relaxed = std::max(outcome.relaxed, outcome.lower);
+    }
+    hear(Claim::cell_form, problem, outcome);
+    hear_answer(Claim::cell_form, problem, outcome);
+    return true;
 }
 
 // True: nothing but depth and λ limits a tree of two labels, and a closed form gave the answer at once.
@@ -341,12 +399,10 @@ bool Search::solve_any_labels(const Subproblem& problem, const Local& local, Out
 // Solves for a depth less. Post: its trees are the outcome's where they are better. Returns what no tree of a depth
 // less costs less than, leaf minima lifted.
 Amount Search::deepen(const Subproblem& problem, Outcome& outcome) {
-    Amount shallower = settings_.penalty;
     if (control_.is_off(no_deepening)) {
-        return shallower;
+        return settings_.penalty;
     }
     const Outcome prior = solve({problem.set, problem.depth - 1, problem.budget});
-    shallower = std::max(shallower, prior.relaxed);
     for (std::size_t m = 0; m < outcome.value.size(); ++m) {
         const std::size_t from = std::min(m, prior.value.size() - 1);
         if (prior.value[from] < outcome.value[m]) {
@@ -355,7 +411,7 @@ Amount Search::deepen(const Subproblem& problem, Outcome& outcome) {
             outcome.closed = prior.closed;
         }
     }
-    return shallower;
+    return std::max(settings_.penalty, prior.relaxed);
 }
 
 // What the root tests of a subproblem are looked at for.
@@ -367,6 +423,11 @@ Frontier::Goal Search::goal_of(const Subproblem& problem, const Local& local, Am
     goal.penalty = settings_.penalty;
     goal.budget = budget;
     goal.shallower = shallower;
+    // A limit on leaves may ask for a tree of less depth that is below the cap. Where less depth was stopped, nothing
+    // is looked at here.
+    if (is_bounded_ && settings_.max_leaves == 0 && !control_.is_off(no_leaf_bound) && !control_.is_off(no_deepening)) {
+        goal.deep = bounds::deeper_than(depth - 2, settings_.penalty);
+    }
     if (!instance_.reference.empty()) {
         goal.guess = bounds::guess(set.reference, settings_.penalty);
     }
@@ -393,7 +454,7 @@ bool Search::expand(const Subproblem& problem, const Local& local, Amount shallo
     share_work(is_elsewhere(problem) ? limits_.n_elsewhere : n_threads_at(problem), [&](int) {
         try {
             while (std::optional<Frontier::Look> look = frontier.next()) {
-                look_at(problem, local, *look, frontier);
+                look_at(problem, local, goal.deep, *look, frontier);
                 frontier.close(*look, !control_.should_stop());
             }
         } catch (...) {
@@ -461,7 +522,8 @@ bool Search::is_elsewhere(const Subproblem& problem) const {
 
 // Looks at both sides of a test, or has somebody else do it. Post: the bounds of the sides are no worse than before;
 // what they make together is on offer.
-void Search::look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier) {
+void Search::look_at(const Subproblem& problem, const Local& local, Amount deep, Frontier::Look& look,
+                     Frontier& frontier) {
     statistics_.probes.fetch_add(1, std::memory_order_relaxed);
     const LocalAxis& axis = local.axes[static_cast<std::size_t>(look.interval.axis)];
     const RootTest test{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + look.test)]};
@@ -470,7 +532,7 @@ void Search::look_at(const Subproblem& problem, const Local& local, Frontier::Lo
         return;
     }
     const Split& split = look.split;
-    const auto both = solve_sides({problem.set.key, problem.depth, look.cap, look.spare}, split, look.sides);
+    const auto both = solve_sides({problem.set.key, problem.depth, look.cap, look.spare, deep}, split, look.sides);
     if (!both) {
         return;
     }
@@ -505,7 +567,7 @@ Answer Search::answer(const Question& question) {
     const RowSet root = all_rows(instance_);
     const Split split = split_rows(instance_, root, question.test.axis, question.test.code);
     Answer answer{question.sides, unreachable, nullptr};
-    const auto both = solve_sides({root.key, question.depth, question.cap, question.spare}, split, answer.sides);
+    const auto both = solve_sides({root.key, question.depth, question.cap, question.spare, 0}, split, answer.sides);
     if (!both || control_.should_stop()) {
         return answer;
     }
@@ -531,7 +593,7 @@ Answer Search::answer(const Question& question) {
 // one's optimum is found. Post: the bounds of the sides are no worse than before. None: they are no part of such a
 // tree.
 std::optional<Search::BothSides> Search::solve_sides(const Looked& looked, const Split& split, bounds::Sides& lower) {
-    const auto& [whole, depth, cap, spare] = looked;
+    const auto& [whole, depth, cap, spare, deep] = looked;
     const bool is_left_first = split.left.rows.size() < split.right.rows.size();
     const RowSet& first = is_left_first ? split.left : split.right;
     const RowSet& second = is_left_first ? split.right : split.left;
@@ -544,19 +606,19 @@ std::optional<Search::BothSides> Search::solve_sides(const Looked& looked, const
         return solve({side, looked.depth - 1, budget});
     };
     if (is_shallow_look_worthwhile(depth, cap + spare)) {
-        second_lower =
-            std::max(second_lower, shallow_lower(second, depth - 1, bounds::side_budget(cap, first_lower) + spare));
-        if (first_lower + second_lower >= cap + spare) {
+        second_lower = std::max(
+            second_lower, shallow_lower(second, depth - 1, bounds::deep_side_budget(cap + spare, first_lower, deep)));
+        if (bounds::deep_sum(lower, deep) >= cap + spare) {
             return std::nullopt;
         }
     }
-    Outcome a = solve_side(first, bounds::side_budget(cap, second_lower) + spare);
+    Outcome a = solve_side(first, bounds::deep_side_budget(cap + spare, second_lower, deep));
     first_lower = std::max(first_lower, a.relaxed);
-    const Amount budget = bounds::side_budget(cap, std::max(a.lower, first_lower));
-    if (second_lower >= budget) {
+    const Amount first_cost = std::max(a.lower, first_lower);
+    if (second_lower >= bounds::deep_side_budget(cap, first_cost, deep)) {
         return std::nullopt;
     }
-    Outcome b = solve_side(second, budget + spare);
+    Outcome b = solve_side(second, bounds::deep_side_budget(cap + spare, first_cost, deep));
     second_lower = std::max(second_lower, b.relaxed);
     return is_left_first ? BothSides{std::move(a), std::move(b)} : BothSides{std::move(b), std::move(a)};
 }

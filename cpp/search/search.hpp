@@ -14,6 +14,7 @@
 #include "search/polish.hpp"
 #include "search/witness.hpp"
 #include "shallow/any_labels/any_labels.hpp"
+#include "shallow/any_labels/cell_form.hpp"
 #include "shallow/any_labels/stumps.hpp"
 #include "shallow/two_labels/two_labels.hpp"
 
@@ -36,6 +37,7 @@ struct Statistics {
     std::atomic<std::int64_t> cache_hits{0};
     std::atomic<std::int64_t> triples{0};
     std::atomic<std::int64_t> pairs{0};
+    std::atomic<std::int64_t> cells{0};
     std::int64_t cache_entries = 0;
     std::int64_t cache_forgotten = 0;
     int depth_reached = 0;
@@ -91,6 +93,7 @@ private:
         int depth;
         Amount cap;
         Amount spare;
+        Amount deep;  // bounds::deep_sum
     };
     struct BothSides {
         Outcome left;
@@ -103,6 +106,7 @@ private:
     bool settle_by_leaf(const Subproblem& problem, Outcome& outcome) const;
     bool recall(const Subproblem& problem, Outcome& outcome);
     bool settle_alike(const Subproblem& problem, const Local& local, Outcome& outcome) const;
+    bool solve_by_cells(const Subproblem& problem, const Local& local, Outcome& outcome);
     bool solve_two_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
     bool settle_relaxed(const Subproblem& problem, const Local& local, Outcome& outcome) const;
     bool solve_any_labels(const Subproblem& problem, const Local& local, Outcome& outcome);
@@ -117,7 +121,7 @@ private:
     bool is_shallow_look_worthwhile(int depth, Amount cap) const;
     Amount shallow_lower(const RowSet& side, int depth, Amount budget);
     bool is_elsewhere(const Subproblem& problem) const;
-    void look_at(const Subproblem& problem, const Local& local, Frontier::Look& look, Frontier& frontier);
+    void look_at(const Subproblem& problem, const Local& local, Amount deep, Frontier::Look& look, Frontier& frontier);
     void look_elsewhere(const Subproblem& problem, const RootTest& test, bool is_reversed, Frontier::Look& look,
                         Frontier& frontier);
     std::optional<BothSides> solve_sides(const Looked& looked, const Split& split, bounds::Sides& lower);
@@ -129,6 +133,7 @@ private:
     bool is_remembered(const Subproblem& problem) const;
     int n_threads_at(const Subproblem& problem) const;
     NodePtr tree_of(const RowSet& set, const Outcome& outcome, std::size_t entry) const;
+    bool do_cells_pay(const Subproblem& problem, const Local& local) const;
     bool is_fast(const Subproblem& problem, const Local& local) const;
     void report(const Subproblem& problem, Claim by, Amount lower);
     double patience(int depth, const Local& local) const;
@@ -162,6 +167,7 @@ private:
     Stumps stumps_;
     TwoLabels two_labels_;
     AnyLabels any_labels_;
+    CellForm cell_form_;
     Cache cache_;
     const Witness* witness_;  // null but in tests, and where guesses make no claims
     bool is_two_labels_;      // and nothing but depth and λ to keep to

@@ -26,13 +26,15 @@ enum class Claim {
     stump_form,    // depth one in closed form, two labels
     pair_form,     // depth two
     triple_form,   // depth three
-    relaxed_form,  // the same with every limit on leaves lifted
+    cell_form,     // the same by sums over cells, for any labels and minima
+    relaxed_form,  // closed forms of two labels with every limit on leaves lifted
     kept_form,     // its tree keeps the limits
     stumps,        // depth one for any labels and limits
     any_labels,    // depth two for any labels and limits
     shallower,     // sides are no cheaper than a shallower tree of the whole
     interval,      // bounds between neighbouring thresholds
     side_leaf,     // a side costs a leaf or two penalties
+    deep_side,     // a side of a tree of just this depth has many leaves
     similarity,    // bounds between any two row sets
     side_budget,   // what a side may cost, given what the other does
     depth_cap,     // a tree below the budget is no deeper than its leaves allow

@@ -2,66 +2,82 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
+#include <numeric>
 #include <utility>
 
 namespace certree::sums {
 
 namespace {
 
-// Sums over the rows that satisfy one test of each of three columns. Behind a column's tests stands one that always
-// holds.
-struct TestSums {
-    std::array<std::size_t, 3> n_tests{};
-    std::array<std::size_t, 3> stride{};  // in amounts
-    std::vector<Amount> sums;
-
-    const Amount* at(std::size_t a, std::size_t s, std::size_t b, std::size_t t) const {
-        return sums.data() + s * stride[a] + t * stride[b];
+// Tests are thresholds: each has one code more than the one before.
+bool are_steps(const ColumnTests& tests) {
+    for (std::int32_t t = 0; t < tests.n_tests; ++t) {
+        const auto at = static_cast<std::size_t>(t);
+        if (tests.base[at] != t - 1 || tests.start[at + 1] != t + 1 || tests.added[at] != t) {
+            return false;
+        }
     }
-};
+    return true;
+}
 
 // From codes to tests along one dimension: `outer` blocks of n_codes × inner amounts become blocks of
 // (n_tests + 1) × inner.
-std::vector<Amount> sum_tests(const std::vector<Amount>& cells, std::size_t outer, std::size_t n_codes,
-                              std::size_t inner, const ColumnTests& tests) {
+void sum_tests(const std::vector<Amount>& cells, std::size_t outer, std::size_t n_codes, std::size_t inner,
+               const ColumnTests& tests, std::vector<Amount>& sums) {
     const auto n_tests = static_cast<std::size_t>(tests.n_tests);
-    std::vector<Amount> sums(outer * (n_tests + 1) * inner, 0);
+    sums.resize(outer * (n_tests + 1) * inner);
     const auto add = [inner](Amount* to, const Amount* from) {
         for (std::size_t i = 0; i < inner; ++i) {
             to[i] += from[i];
         }
     };
+    const bool has_steps = are_steps(tests);
     for (std::size_t block = 0; block < outer; ++block) {
         const Amount* from = cells.data() + block * n_codes * inner;
         Amount* to = sums.data() + block * (n_tests + 1) * inner;
+        if (has_steps && inner == 1) {
+            Amount sum = 0;
+            for (std::size_t t = 0; t < n_tests; ++t) {
+                to[t] = sum += from[t];
+            }
+            to[n_tests] = std::accumulate(from + n_tests, from + n_codes, sum);
+            continue;
+        }
         for (std::size_t t = 0; t < n_tests; ++t) {
             if (tests.base[t] >= 0) {
-                add(to + t * inner, to + static_cast<std::size_t>(tests.base[t]) * inner);
+                std::copy_n(to + static_cast<std::size_t>(tests.base[t]) * inner, inner, to + t * inner);
+            } else {
+                std::fill_n(to + t * inner, inner, Amount{0});
             }
             for (std::int32_t place = tests.start[t]; place < tests.start[t + 1]; ++place) {
                 const auto code = static_cast<std::size_t>(tests.added[static_cast<std::size_t>(place)]);
                 add(to + t * inner, from + code * inner);
             }
         }
+        std::fill_n(to + n_tests * inner, inner, Amount{0});
         for (std::size_t code = 0; code < n_codes; ++code) {
             add(to + n_tests * inner, from + code * inner);
         }
     }
-    return sums;
 }
 
-// The cells of a set spread over three columns, of which some may be the same: a row then lies on their diagonal.
-std::vector<Amount> spread(const Amount* cells, const ColumnSet& set, const ColumnSet& columns,
-                           std::span<const std::int32_t> sizes, std::size_t n_channels) {
+// The cells of a set spread over some columns, of which some may be the same: a row then lies on their diagonal.
+template <std::size_t n_columns>
+void spread(const Amount* cells, const ColumnSet& set, const std::array<std::int32_t, n_columns>& columns,
+            std::span<const std::int32_t> sizes, std::size_t n_channels, std::vector<Amount>& wide) {
     const auto size = [&](std::int32_t column) {
         return static_cast<std::size_t>(sizes[static_cast<std::size_t>(column)]);
     };
     const std::size_t n_cells = count_cells(set, sizes);
-    if (count_columns(set) == 3) {
-        return {cells, cells + n_cells * n_channels};
+    if (static_cast<std::size_t>(count_columns(set)) == n_columns) {
+        wide.assign(cells, cells + n_cells * n_channels);
+        return;
     }
-    std::vector<Amount> wide(size(columns[0]) * size(columns[1]) * size(columns[2]) * n_channels, 0);
+    std::size_t n_wide = 1;
+    for (const std::int32_t column : columns) {
+        n_wide *= size(column);
+    }
+    wide.assign(n_channels * n_wide, 0);
     for (std::size_t cell = 0; cell < n_cells; ++cell) {
         std::array<std::size_t, 2> code{cell, 0};
         if (count_columns(set) == 2) {
@@ -71,87 +87,36 @@ std::vector<Amount> spread(const Amount* cells, const ColumnSet& set, const Colu
         for (const std::int32_t column : columns) {
             place = place * size(column) + code[column == set[0] ? 0 : 1];
         }
-        std::copy_n(cells + cell * n_channels, n_channels, wide.data() + place * n_channels);
+        for (std::size_t channel = 0; channel < n_channels; ++channel) {
+            wide[channel * n_wide + place] = cells[channel * n_cells + cell];
+        }
     }
-    return wide;
 }
 
-TestSums sum_tests(std::vector<Amount> cells, const ColumnSet& columns, std::span<const std::int32_t> sizes,
-                   std::span<const ColumnTests> tests, std::size_t n_channels) {
-    TestSums found;
-    const auto own = [&](std::size_t i) -> const ColumnTests& { return tests[static_cast<std::size_t>(columns[i])]; };
-    const auto n_codes = [&](std::size_t i) {
-        return static_cast<std::size_t>(sizes[static_cast<std::size_t>(columns[i])]);
-    };
-    const auto n_with_all = [&](std::size_t i) { return static_cast<std::size_t>(own(i).n_tests) + 1; };
-    cells = sum_tests(cells, 1, n_codes(0), n_codes(1) * n_codes(2) * n_channels, own(0));
-    cells = sum_tests(cells, n_with_all(0), n_codes(1), n_codes(2) * n_channels, own(1));
-    found.sums = sum_tests(cells, n_with_all(0) * n_with_all(1), n_codes(2), n_channels, own(2));
-    found.stride = {n_with_all(1) * n_with_all(2) * n_channels, n_with_all(2) * n_channels, n_channels};
-    for (std::size_t i = 0; i < 3; ++i) {
-        found.n_tests[i] = static_cast<std::size_t>(own(i).n_tests);
+// Sums over the rows that satisfy one test of each column, channel by channel. Behind a column's tests stands one that
+// always holds. `sums` has the cells, and then these; `scratch` is written over.
+template <std::size_t n_columns>
+void sum_all_tests(const std::array<std::int32_t, n_columns>& columns, std::span<const std::int32_t> sizes,
+                   std::span<const ColumnTests> tests, std::size_t n_channels, std::vector<Amount>& sums,
+                   std::vector<Amount>& scratch) {
+    std::size_t inner = 1;
+    for (const std::int32_t column : columns) {
+        inner *= static_cast<std::size_t>(sizes[static_cast<std::size_t>(column)]);
     }
-    return found;
+    std::size_t outer = n_channels;
+    for (const std::int32_t column : columns) {
+        const ColumnTests& own = tests[static_cast<std::size_t>(column)];
+        const auto n_codes = static_cast<std::size_t>(sizes[static_cast<std::size_t>(column)]);
+        inner /= n_codes;
+        sum_tests(sums, outer, n_codes, inner, own, scratch);
+        std::swap(sums, scratch);
+        outer *= static_cast<std::size_t>(own.n_tests) + 1;
+    }
 }
 
 // Sums in the four quadrants of two tests, from those where both, one and none of them must hold.
 std::array<Amount, 4> part(Amount both, Amount first, Amount second, Amount all) {
     return {both, first - both, second - both, (all - first) - (second - both)};
-}
-
-// Offers every stump on column k below every pair of tests of columns a and b.
-void offer_stumps(const TestSums& x, std::size_t a, std::size_t b, std::size_t k, std::int32_t first_test,
-                  const LeafRule& rule, Amount* gain, std::int32_t* test) {
-    const std::size_t n_channels = rule.n_channels();
-    const std::size_t step = x.stride[k];
-    const std::size_t all = x.n_tests[k] * step;
-    const bool is_plain = n_channels == 1 && rule.n_labels == 1;
-    std::vector<std::array<Amount, 4>> whole(n_channels);
-    std::vector<Amount> left(4 * n_channels);
-    std::vector<Amount> right(4 * n_channels);
-    for (std::size_t s = 0; s < x.n_tests[a]; ++s) {
-        for (std::size_t t = 0; t < x.n_tests[b]; ++t, gain += 4, test += 4) {
-            const Amount* both = x.at(a, s, b, t);
-            const Amount* first = x.at(a, s, b, x.n_tests[b]);
-            const Amount* second = x.at(a, x.n_tests[a], b, t);
-            const Amount* any = x.at(a, x.n_tests[a], b, x.n_tests[b]);
-            for (std::size_t c = 0; c < n_channels; ++c) {
-                whole[c] = part(both[all + c], first[all + c], second[all + c], any[all + c]);
-            }
-            for (std::size_t u = 0; u < x.n_tests[k]; ++u) {
-                const std::size_t at = u * step;
-                const std::int32_t number = first_test + static_cast<std::int32_t>(u);
-                const auto offer = [&](std::size_t q, Amount offered) {
-                    // Of equally good tests the first, whatever order sets come in.
-                    if (offered > gain[q] || (offered == gain[q] && number < test[q])) {
-                        gain[q] = offered;
-                        test[q] = number;
-                    }
-                };
-                if (is_plain) {
-                    const std::array<Amount, 4> in = part(both[at], first[at], second[at], any[at]);
-                    for (std::size_t q = 0; q < 4; ++q) {
-                        offer(q, std::abs(in[q]) + std::abs(whole[0][q] - in[q]));
-                    }
-                    continue;
-                }
-                for (std::size_t c = 0; c < n_channels; ++c) {
-                    const std::array<Amount, 4> in = part(both[at + c], first[at + c], second[at + c], any[at + c]);
-                    for (std::size_t q = 0; q < 4; ++q) {
-                        left[q * n_channels + c] = in[q];
-                        right[q * n_channels + c] = whole[c][q] - in[q];
-                    }
-                }
-                for (std::size_t q = 0; q < 4; ++q) {
-                    const Amount one = rule.gain(left.data() + q * n_channels);
-                    const Amount other = rule.gain(right.data() + q * n_channels);
-                    if (one != nothing && other != nothing) {
-                        offer(q, one + other);
-                    }
-                }
-            }
-        }
-    }
 }
 
 }  // namespace
@@ -171,25 +136,32 @@ std::vector<Amount> find_leaf_gains(std::span<const Amount> cells, std::span<con
     const std::size_t n_channels = rule.n_channels();
     std::vector<Amount> gains;
     std::vector<Amount> sums(4 * n_channels);
+    std::vector<Amount> x;
+    std::vector<Amount> scratch;
     const Amount* table = cells.data();
     for (const ColumnSet& set : sets) {
-        // The third place is taken by the second column again; what its tests say is not asked.
-        const std::int32_t second = count_columns(set) == 1 ? set[0] : set[1];
-        const ColumnSet columns{set[0], second, second};
-        const TestSums x = sum_tests(spread(table, set, columns, sizes, n_channels), columns, sizes, tests, n_channels);
-        const std::size_t all = x.n_tests[2] * x.stride[2];
-        for (std::size_t s = 0; s < x.n_tests[0]; ++s) {
-            for (std::size_t t = 0; t < x.n_tests[1]; ++t) {
+        const std::array<std::int32_t, 2> columns{set[0], count_columns(set) == 1 ? set[0] : set[1]};
+        spread(table, set, columns, sizes, n_channels, x);
+        sum_all_tests(columns, sizes, tests, n_channels, x, scratch);
+        const auto n_first = static_cast<std::size_t>(tests[static_cast<std::size_t>(columns[0])].n_tests);
+        const auto n_second = static_cast<std::size_t>(tests[static_cast<std::size_t>(columns[1])].n_tests);
+        const std::size_t start = gains.size();
+        gains.resize(start + 4 * n_first * n_second);
+        for (std::size_t s = 0; s < n_first; ++s) {
+            for (std::size_t t = 0; t < n_second; ++t) {
                 for (std::size_t c = 0; c < n_channels; ++c) {
+                    const Amount* plane = x.data() + c * (n_first + 1) * (n_second + 1);
+                    const auto at = [&](std::size_t first, std::size_t second) {
+                        return plane[first * (n_second + 1) + second];
+                    };
                     const std::array<Amount, 4> in =
-                        part(x.at(0, s, 1, t)[all + c], x.at(0, s, 1, x.n_tests[1])[all + c],
-                             x.at(0, x.n_tests[0], 1, t)[all + c], x.at(0, x.n_tests[0], 1, x.n_tests[1])[all + c]);
+                        part(at(s, t), at(s, n_second), at(n_first, t), at(n_first, n_second));
                     for (std::size_t q = 0; q < 4; ++q) {
                         sums[q * n_channels + c] = in[q];
                     }
                 }
                 for (std::size_t q = 0; q < 4; ++q) {
-                    gains.push_back(rule.gain(sums.data() + q * n_channels));
+                    gains[start + (4 * s + q) * n_second + t] = rule.gain(sums.data() + q * n_channels);
                 }
             }
         }
@@ -198,49 +170,123 @@ std::vector<Amount> find_leaf_gains(std::span<const Amount> cells, std::span<con
     return gains;
 }
 
-BestStumps find_stumps(std::span<const Amount> cells, std::span<const ColumnSet> sets,
-                       std::span<const std::int32_t> sizes, std::span<const ColumnTests> tests, const LeafRule& rule,
-                       std::span<const ColumnPair> pairs) {
-    std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> place;
-    std::size_t n_entries = 0;
-    for (const ColumnPair& pair : pairs) {
-        place[{pair.first, pair.second}] = n_entries;
-        n_entries += 4 * static_cast<std::size_t>(tests[static_cast<std::size_t>(pair.first)].n_tests) *
-                     static_cast<std::size_t>(tests[static_cast<std::size_t>(pair.second)].n_tests);
-    }
-    BestStumps best;
-    best.gain.assign(n_entries, nothing);
-    best.test.assign(n_entries, -1);
-    const Amount* table = cells.data();
-    for (const ColumnSet& set : sets) {
-        const auto offer = [&](const ColumnSet& columns) {
-            const TestSums x = sum_tests(spread(table, set, columns, sizes, rule.n_channels()), columns, sizes, tests,
-                                         rule.n_channels());
-            const auto role = [&](std::size_t a, std::size_t b, std::size_t k) {
-                const std::size_t at = place.at({columns[a], columns[b]});
-                offer_stumps(x, a, b, k, tests[static_cast<std::size_t>(columns[k])].first, rule, best.gain.data() + at,
-                             best.test.data() + at);
-            };
-            role(0, 1, 2);
-            // Columns in ascending order: where neighbours are the same, so are their roles.
-            if (columns[1] != columns[2]) {
-                role(0, 2, 1);
+// Of three columns, the last one's tests side by side.
+struct BestStumps::TestSums {
+    std::array<std::size_t, 3> n_tests{};
+    std::array<std::size_t, 3> stride{};
+    std::size_t plane = 0;  // of one channel
+    const Amount* sums = nullptr;
+
+    TestSums(const std::array<std::size_t, 3>& n, const std::vector<Amount>& all)
+        : n_tests(n), stride{(n[1] + 1) * (n[2] + 1), n[2] + 1, 1}, plane((n[0] + 1) * stride[0]), sums(all.data()) {}
+
+    // The last two columns change places.
+    TestSums turned(std::size_t n_channels, std::vector<Amount>& memory) const {
+        memory.resize(n_channels * plane);
+        const TestSums other({n_tests[0], n_tests[2], n_tests[1]}, memory);
+        for (std::size_t block = 0; block < n_channels * (n_tests[0] + 1); ++block) {
+            const Amount* from = sums + block * stride[0];
+            Amount* to = memory.data() + block * stride[0];
+            for (std::size_t i = 0; i <= n_tests[1]; ++i) {
+                for (std::size_t j = 0; j <= n_tests[2]; ++j) {
+                    to[j * other.stride[1] + i] = from[i * stride[1] + j];
+                }
             }
-            if (columns[0] != columns[1]) {
-                role(1, 2, 0);
-            }
-        };
-        switch (count_columns(set)) {
-        case 1: offer({set[0], set[0], set[0]}); break;
-        case 2:
-            offer({set[0], set[0], set[1]});
-            offer({set[0], set[1], set[1]});
-            break;
-        default: offer(set);
         }
-        table += count_cells(set, sizes) * rule.n_channels();
+        return other;
     }
-    return best;
+};
+
+BestStumps::BestStumps(std::span<const ColumnTests> tests, std::span<const std::int32_t> sizes, const LeafRule& rule,
+                       std::span<const ColumnPair> pairs, const Kernels& kernels)
+    : tests_(tests), sizes_(sizes), rule_(rule), kernels_(kernels), place_(tests.size() * tests.size(), 0) {
+    std::size_t n_entries = 0;
+    std::size_t most_tests = 0;
+    for (const auto& [first, second] : pairs) {
+        const auto n_second = static_cast<std::size_t>(tests[static_cast<std::size_t>(second)].n_tests);
+        place_[static_cast<std::size_t>(first) * tests.size() + static_cast<std::size_t>(second)] = n_entries;
+        n_entries += 4 * static_cast<std::size_t>(tests[static_cast<std::size_t>(first)].n_tests) * n_second;
+        most_tests = std::max(most_tests, n_second);
+    }
+    gain_.assign(n_entries, nothing);
+    test_.assign(n_entries, -1);
+    whole_.resize(4 * most_tests * rule.n_channels());
+    left_.resize(4 * most_tests);
+    right_.resize(4 * most_tests);
+}
+
+// Offers every stump on column k below every pair of tests of column a and of the last column.
+void BestStumps::offer(const TestSums& x, std::size_t a, std::size_t k, std::int32_t first_test, std::size_t place) {
+    const std::size_t n = x.n_tests[2];
+    const auto sums_at = [&](std::size_t channel, std::size_t s, std::size_t u) {
+        const Amount* plane = x.sums + channel * x.plane + u * x.stride[k];
+        const Amount* one = plane + s * x.stride[a];
+        const Amount* all = plane + x.n_tests[a] * x.stride[a];
+        return QuadrantSums{one, all, one[n], all[n]};
+    };
+    for (std::size_t s = 0; s < x.n_tests[a]; ++s, place += 4 * n) {
+        for (std::size_t c = 0; c < rule_.n_channels(); ++c) {
+            kernels_.part_sums(n, sums_at(c, s, x.n_tests[k]), whole_.data() + 4 * n * c);
+        }
+        for (std::size_t u = 0; u < x.n_tests[k]; ++u) {
+            const std::int64_t number = first_test + static_cast<std::int32_t>(u);
+            if (rule_.n_labels == 1) {
+                kernels_.weigh_signed(n, sums_at(0, s, u), whole_.data(), left_.data(), right_.data());
+            } else {
+                std::fill(left_.begin(), left_.end(), -unreachable);
+                std::fill(right_.begin(), right_.end(), -unreachable);
+                for (std::size_t c = 0; c < rule_.n_labels; ++c) {
+                    kernels_.weigh_label(n, sums_at(c, s, u), whole_.data() + 4 * n * c, left_.data(), right_.data());
+                }
+            }
+            for (std::size_t i = 0; i < rule_.least.size(); ++i) {
+                const std::size_t c = rule_.n_labels + i;
+                kernels_.forbid_small(n, sums_at(c, s, u), whole_.data() + 4 * n * c, rule_.least[i], left_.data(),
+                                      right_.data());
+            }
+            kernels_.keep_best(4 * n, left_.data(), right_.data(), number, gain_.data() + place, test_.data() + place);
+        }
+    }
+}
+
+void BestStumps::add_spread(const ColumnSet& set, const ColumnSet& columns, const Amount* cells) {
+    const std::size_t n_channels = rule_.n_channels();
+    spread(cells, set, columns, sizes_, n_channels, sums_);
+    sum_all_tests(columns, sizes_, tests_, n_channels, sums_, scratch_);
+    const auto n_tests = [&](std::size_t i) {
+        return static_cast<std::size_t>(tests_[static_cast<std::size_t>(columns[i])].n_tests);
+    };
+    const TestSums x({n_tests(0), n_tests(1), n_tests(2)}, sums_);
+    const auto first_test = [&](std::size_t i) { return tests_[static_cast<std::size_t>(columns[i])].first; };
+    offer(x.turned(n_channels, scratch_), 0, 1, first_test(2), place(columns[0], columns[1]));
+    // Columns in ascending order: where neighbours are the same, so are their roles.
+    if (columns[1] != columns[2]) {
+        offer(x, 0, 1, first_test(1), place(columns[0], columns[2]));
+    }
+    if (columns[0] != columns[1]) {
+        offer(x, 1, 0, first_test(0), place(columns[1], columns[2]));
+    }
+}
+
+void BestStumps::add(const ColumnSet& set, const Amount* cells) {
+    switch (count_columns(set)) {
+    case 1: add_spread(set, {set[0], set[0], set[0]}, cells); break;
+    case 2:
+        add_spread(set, {set[0], set[0], set[1]}, cells);
+        add_spread(set, {set[0], set[1], set[1]}, cells);
+        break;
+    default: add_spread(set, set, cells);
+    }
+}
+
+void BestStumps::merge(const BestStumps& other) {
+    for (std::size_t i = 0; i < gain_.size(); ++i) {
+        // Of equally good tests the first, whatever order sets come in.
+        if (other.gain_[i] > gain_[i] || (other.gain_[i] == gain_[i] && other.test_[i] < test_[i])) {
+            gain_[i] = other.gain_[i];
+            test_[i] = other.test_[i];
+        }
+    }
 }
 
 }  // namespace certree::sums

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/kernels.hpp"
 #include "sums/cells.hpp"
 #include "types.hpp"
 
@@ -37,28 +38,58 @@ struct LeafRule {
     Amount gain(const Amount* sums) const;
 };
 
-// Two columns (or one, twice); the arrays of a pair have tests of the first × tests of the second × four quadrants:
+// Two columns (or one, twice); the arrays of a pair have tests of the first × four quadrants × tests of the second:
 // both tests hold, only the first, only the second, neither.
 struct ColumnPair {
     std::int32_t first;
     std::int32_t second;
 };
 
-struct BestStumps {
-    std::vector<Amount> gain;        // `nothing` where no stump is allowed
-    std::vector<std::int32_t> test;  // the first of the best ones, by number among those of all columns
-};
-
-// What a leaf gains in each quadrant, of sets of one column (taken with itself) or two, one set behind the other.
+// What a leaf gains in each quadrant, of sets of one column (taken with itself) or two, one set behind the other. Cells
+// are those of SortedRows::add_to.
 std::vector<Amount> find_leaf_gains(std::span<const Amount> cells, std::span<const ColumnSet> sets,
                                     std::span<const std::int32_t> sizes, std::span<const ColumnTests> tests,
                                     const LeafRule& rule);
 
-// The best stump of each quadrant of the pairs, as far as the sets have it: its test is on any column of a set that has
-// both columns of the pair. Pre: every pair of columns of a set, doubles included where it has fewer than three
-// columns, is among `pairs`.
-BestStumps find_stumps(std::span<const Amount> cells, std::span<const ColumnSet> sets,
-                       std::span<const std::int32_t> sizes, std::span<const ColumnTests> tests, const LeafRule& rule,
-                       std::span<const ColumnPair> pairs);
+// The best stump of each quadrant of some pairs, as far as it has been told of sets: its test is on any column of a set
+// that has both columns of the pair.
+class BestStumps {
+public:
+    // Pre: every pair of columns of a set that will be added, doubles included where it has fewer than three columns,
+    // is among `pairs`. What is referred to must stay.
+    BestStumps(std::span<const ColumnTests> tests, std::span<const std::int32_t> sizes, const LeafRule& rule,
+               std::span<const ColumnPair> pairs, const Kernels& kernels);
+
+    void add(const ColumnSet& set, const Amount* cells);
+    // What another one was told of other sets, with the same pairs.
+    void merge(const BestStumps& other);
+
+    // Of all pairs, one behind the other; `nothing` where no stump is allowed. The tests: the first of the best ones,
+    // by number among those of all columns.
+    const std::vector<Amount>& gains() const { return gain_; }
+    const std::vector<std::int64_t>& best_tests() const { return test_; }
+    // Where the arrays of a pair begin.
+    std::size_t place(std::int32_t first, std::int32_t second) const {
+        return place_[static_cast<std::size_t>(first) * tests_.size() + static_cast<std::size_t>(second)];
+    }
+
+private:
+    struct TestSums;
+    void add_spread(const ColumnSet& set, const ColumnSet& columns, const Amount* cells);
+    void offer(const TestSums& sums, std::size_t a, std::size_t k, std::int32_t first_test, std::size_t place);
+
+    std::span<const ColumnTests> tests_;
+    std::span<const std::int32_t> sizes_;
+    const LeafRule& rule_;
+    const Kernels& kernels_;
+    std::vector<std::size_t> place_;
+    std::vector<Amount> gain_;
+    std::vector<std::int64_t> test_;
+    std::vector<Amount> whole_;  // by channel, quadrant and second test
+    std::vector<Amount> left_;   // by quadrant and second test
+    std::vector<Amount> right_;
+    std::vector<Amount> sums_;
+    std::vector<Amount> scratch_;
+};
 
 }  // namespace certree::sums

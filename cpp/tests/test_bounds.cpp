@@ -61,6 +61,27 @@ Rows minus(const Rows& a, const Rows& b) {
     return rest;
 }
 
+Rows rows_that_pass(const Table& table, int axis, int test, const Rows& rows) {
+    Rows passing;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(passing),
+                 [&](int row) { return table.holds(axis, test, row); });
+    return passing;
+}
+
+// Calls with the two sides of every test that parts the rows.
+template <class Call>
+void for_each_split(const Table& table, const Rows& rows, const Call& call) {
+    for (int axis = 0; axis < table.n_axes(); ++axis) {
+        for (int test = 0; test < table.n_tests(axis); ++test) {
+            const Rows left = rows_that_pass(table, axis, test, rows);
+            const Rows right = minus(rows, left);
+            if (!left.empty() && !right.empty()) {
+                call(left, right);
+            }
+        }
+    }
+}
+
 Amount whole(double value) {
     return value == std::numeric_limits<double>::infinity() ? unreachable : static_cast<Amount>(value);
 }
@@ -139,16 +160,8 @@ Broken look(Random& random, const Case& drawn) {
             continue;
         }
         const auto sides = [&](int test) {
-            bounds::Sides found;
-            Rows left;
-            for (const int row : all) {
-                if (table.holds(axis, test, row)) {
-                    left.push_back(row);
-                }
-            }
-            found.left = opt(left);
-            found.right = opt(minus(all, left));
-            return found;
+            const Rows left = rows_that_pass(table, axis, test, all);
+            return bounds::Sides{opt(left), opt(minus(all, left))};
         };
         const int last = table.sizes[static_cast<std::size_t>(axis)] - 1;
         const auto between = [&](int low, int high) {
@@ -286,29 +299,70 @@ double cheapest_deeper(Enumerator& enumerator, const Table& table, const Rows& r
         return enumerator.optimum(rows, limit, penalty);
     }
     double best = std::numeric_limits<double>::infinity();
-    for (int axis = 0; axis < table.n_axes() && limit > depth; ++axis) {
-        for (int test = 0; test < table.n_tests(axis); ++test) {
-            Rows left;
-            for (const int row : rows) {
-                if (table.holds(axis, test, row)) {
-                    left.push_back(row);
-                }
-            }
-            const Rows right = minus(rows, left);
-            if (left.empty() || right.empty()) {
-                continue;
-            }
-            const auto deeper = [&](const Rows& side) {
-                return cheapest_deeper(enumerator, table, side, depth - 1, limit - 1, penalty);
-            };
-            const auto any = [&](const Rows& side) { return enumerator.optimum(side, limit - 1, penalty); };
-            best = std::min({best, deeper(left) + any(right), any(left) + deeper(right)});
-        }
+    if (limit <= depth) {
+        return best;
     }
+    const auto deeper = [&](const Rows& side) {
+        return cheapest_deeper(enumerator, table, side, depth - 1, limit - 1, penalty);
+    };
+    const auto any = [&](const Rows& side) { return enumerator.optimum(side, limit - 1, penalty); };
+    for_each_split(table, rows, [&](const Rows& left, const Rows& right) {
+        best = std::min({best, deeper(left) + any(right), any(left) + deeper(right)});
+    });
     return best;
 }
 
 }  // namespace
+
+namespace {
+
+// Trees of depth d exactly whose root test leaves sides that cost x and y, of which one has depth d − 1.
+void check_deep_sides(Amount x, Amount y, Amount deep, int& n_sharp) {
+    if (std::max(x, y) >= unreachable) {
+        return;
+    }
+    for (Amount l = 0; l <= x; ++l) {
+        for (Amount r = 0; r <= y; ++r) {
+            const Amount bound = bounds::deep_sum({l, r}, deep);
+            CHECK(x + y >= bound);
+            CHECK(bound >= l + r);
+            n_sharp += x + y == bound && bound > l + r ? 1 : 0;
+        }
+        for (Amount cap = x + y + 1; cap < x + y + 4; ++cap) {
+            CHECK(y < bounds::deep_side_budget(cap, l, deep));
+            CHECK(bounds::deep_side_budget(cap, l, deep) <= bounds::side_budget(cap, l));
+            CHECK(bounds::deep_side_budget(cap, l, 0) == bounds::side_budget(cap, l));
+        }
+    }
+}
+
+}  // namespace
+
+TEST(bounds_of_a_deep_side_hold_and_are_reached) {
+    Random random(11);
+    int n_sharp = 0;
+    for (int n = 0; n < 60; ++n) {
+        const Case drawn = draw_case(random, chance(random, 0.5));
+        describe(drawn.text);
+        const Table& table = drawn.table;
+        Enumerator enumerator(table, drawn.minima);
+        for (int depth = 1; depth <= 3; ++depth) {
+            const auto deep = bounds::deeper_than(depth - 2, static_cast<Amount>(drawn.penalty));
+            CHECK(deep == depth * static_cast<Amount>(drawn.penalty));
+            const auto any = [&](const Rows& side) {
+                return whole(enumerator.optimum(side, depth - 1, drawn.penalty));
+            };
+            const auto just = [&](const Rows& side) {
+                return whole(cheapest_deeper(enumerator, table, side, depth - 2, depth - 1, drawn.penalty));
+            };
+            for_each_split(table, table.all_rows(), [&](const Rows& left, const Rows& right) {
+                check_deep_sides(just(left), any(right), deep, n_sharp);
+                check_deep_sides(any(left), just(right), deep, n_sharp);
+            });
+        }
+    }
+    CHECK(n_sharp > 0);
+}
 
 TEST(bounds_on_leaves_hold_and_are_reached) {
     Random random(3);

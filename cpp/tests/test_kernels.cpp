@@ -12,7 +12,7 @@ namespace certree::test {
 
 namespace {
 
-static_assert(sizeof(Kernels) == 21 * sizeof(void (*)()), "a new kernel wants a test in this file");
+static_assert(sizeof(Kernels) == 26 * sizeof(void (*)()), "a new kernel wants a test in this file");
 
 using Line = std::vector<std::int32_t>;
 
@@ -916,6 +916,46 @@ TEST(kernel_cut_rows) {
             compare(data, [&](const Kernels& kernels, Data& d) {
                 kernels.cut_rows(d.costs.data(), width, d.rows.data(), n, d.codes.data(), d.run.data(), d.whole.data(),
                                  d.best, d.at);
+            });
+        }
+    }
+}
+
+TEST(kernel_quadrants_in_64_bits) {
+    if (!has_vectors()) {
+        return;
+    }
+    struct Data {
+        std::vector<std::int64_t> both, second, whole, left, right, gain, test;
+        bool operator==(const Data&) const = default;
+    };
+    Random random(71);
+    for (int n = 1; n <= 40; ++n) {
+        for (const std::int64_t most : {std::int64_t{3}, std::int64_t{1} << 56}) {
+            const auto draw = [&](std::size_t size) {
+                std::vector<std::int64_t> values(size);
+                for (std::int64_t& value : values) {
+                    value = std::uniform_int_distribution<std::int64_t>(-most, most)(random);
+                }
+                return values;
+            };
+            const auto size = static_cast<std::size_t>(n);
+            Data data{draw(size),     draw(size),     std::vector<std::int64_t>(4 * size), draw(4 * size),
+                      draw(4 * size), draw(4 * size), std::vector<std::int64_t>(4 * size)};
+            for (std::int64_t& test : data.test) {
+                test = pick(random, -1, 9);
+            }
+            const std::vector<std::int64_t> sides = draw(2);
+            compare(data, [&](const Kernels& kernels, Data& d) {
+                const QuadrantSums sums{d.both.data(), d.second.data(), sides[0], sides[1]};
+                kernels.part_sums(size, sums, d.whole.data());
+                if (n % 2 == 0) {
+                    kernels.weigh_signed(size, sums, d.whole.data(), d.left.data(), d.right.data());
+                } else {
+                    kernels.weigh_label(size, sums, d.whole.data(), d.left.data(), d.right.data());
+                }
+                kernels.keep_best(4 * size, d.left.data(), d.right.data(), 4, d.gain.data(), d.test.data());
+                kernels.forbid_small(size, sums, d.whole.data(), most / 2, d.left.data(), d.right.data());
             });
         }
     }

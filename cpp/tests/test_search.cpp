@@ -449,7 +449,7 @@ TEST(search_triples_on_mixed_axes) {
                 Options options;
                 options.regularization = regularization;
                 options.constraints.max_depth = 3;
-                options.switches = off | no_cost_model;
+                options.switches = off | no_cost_model | no_cells;
                 options.n_threads = off == 0 ? 2 : 1;
                 check_optimal(table, enumerator, options);
                 const Finished run(table, options);
@@ -705,7 +705,7 @@ TEST(search_stopped_between_slices) {
         Options options;
         options.regularization = n % 2 == 0 ? 0.0 : 0.001;
         options.constraints.max_depth = 3;
-        options.switches = no_cost_model | (n % 4 < 2 ? no_greedy : 0U) | (n % 3 == 0 ? no_fine_grid : 0U);
+        options.switches = no_cost_model | no_cells | (n % 4 < 2 ? no_greedy : 0U) | (n % 3 == 0 ? no_fine_grid : 0U);
         Enumerator enumerator(table);
         const double optimum = optimum_of(table, enumerator, options);
         double upper = 1e9;

@@ -119,7 +119,21 @@ TEST(sums_are_what_rows_add_up_to) {
                                      cells);
             return cells;
         };
-        const BestStumps found = find_stumps(sum(sets), sets, rows.sizes, rows.tests, rows.rule, pairs);
+        // Whatever order sets come in, and whoever is told of them.
+        BestStumps found(rows.tests, rows.sizes, rows.rule, pairs, choose_kernels(trial % 2 == 0));
+        BestStumps others(rows.tests, rows.sizes, rows.rule, pairs, choose_kernels(true));
+        std::vector<ColumnSet> mixed = sets;
+        std::shuffle(mixed.begin(), mixed.end(), random);
+        for (const ColumnSet& set : mixed) {
+            (random() % 3 == 0 ? others : found).add(set, sum({set}).data());
+        }
+        found.merge(others);
+        std::vector<Amount> apart;
+        for (const ColumnSet& set : mixed) {
+            const std::vector<Amount> own = sum({set});
+            apart.insert(apart.end(), own.begin(), own.end());
+        }
+        CHECK(sum(mixed) == apart);
         const std::vector<Amount> leaves = find_leaf_gains(sum(few), few, rows.sizes, rows.tests, rows.rule);
         const auto count = [&](std::int32_t c) {
             return static_cast<std::size_t>(rows.tests[static_cast<std::size_t>(c)].n_tests);
@@ -128,21 +142,17 @@ TEST(sums_are_what_rows_add_up_to) {
         for (const ColumnSet& set : few) {
             const auto a = static_cast<std::size_t>(set[0]);
             const auto b = static_cast<std::size_t>(set[1] < 0 ? set[0] : set[1]);
-            std::size_t place = 0;
-            for (const ColumnPair& pair : pairs) {
-                if (pair.first == set[0] && pair.second == static_cast<std::int32_t>(b)) {
-                    break;
-                }
-                place += 4 * count(pair.first) * count(pair.second);
-            }
+            const std::size_t n_second = count(static_cast<std::int32_t>(b));
             for (std::size_t s = 0; s < count(set[0]); ++s) {
-                for (std::size_t t = 0; t < count(static_cast<std::int32_t>(b)); ++t) {
-                    for (std::size_t q = 0; q < 4; ++q, ++place, ++leaf_place) {
+                for (std::size_t t = 0; t < n_second; ++t) {
+                    for (std::size_t q = 0; q < 4; ++q) {
+                        const std::size_t offset = (4 * s + q) * n_second + t;
+                        const std::size_t place = found.place(set[0], static_cast<std::int32_t>(b)) + offset;
                         std::vector<bool> member(rows.n_rows);
                         for (std::size_t row = 0; row < rows.n_rows; ++row) {
                             member[row] = rows.is_in(a, s, row) == (q < 2) && rows.is_in(b, t, row) == (q % 2 == 0);
                         }
-                        CHECK(leaves[leaf_place] == rows.gain(member));
+                        CHECK(leaves[leaf_place + offset] == rows.gain(member));
                         Amount best = nothing;
                         std::int32_t best_test = -1;
                         for (std::size_t c = 0; c < 4; ++c) {
@@ -161,11 +171,12 @@ TEST(sums_are_what_rows_add_up_to) {
                                 }
                             }
                         }
-                        CHECK(found.gain[place] == best);
-                        CHECK(found.test[place] == best_test);
+                        CHECK(found.gains()[place] == best);
+                        CHECK(found.best_tests()[place] == best_test);
                     }
                 }
             }
+            leaf_place += 4 * count(set[0]) * n_second;
         }
     }
 }

@@ -25,10 +25,12 @@ from certree.solver import solve
 from certree.tree import Tree
 
 SWITCHED_OFF = (
-    "triples", "segment_trees", "coarse", "simd", "steps", "relaxation", "greedy", "similarity", "test_merging",
+    "triples", "cells", "segment_trees", "coarse", "simd", "steps", "relaxation", "greedy", "similarity",
+    "test_merging",
 )  # fmt: skip
-"""Depth three in closed form, depth two over many values, coarse tables, vector kernels, rows as steps, limits lifted
-first, a greedy start, bounds between any two sets, and dropped tests: whatever the first search may have used."""
+"""Depth three in closed form, by lines and by cells, depth two over many values, coarse tables, vector kernels, rows as
+steps, limits lifted first, a greedy start, bounds between any two sets, and dropped tests: whatever the first search
+may have used."""
 
 
 @dataclass(frozen=True)

@@ -344,9 +344,9 @@ def weigh_cells(cells: Array, block: Block, tests: CodeTests, rule: LeafRule, de
 def _cut(flat: Array, pairs: Sequence[Pair], tests: CodeTests) -> Iterator[Array]:
     place = 0
     for one, other in pairs:
-        shape = (int(tests.n_tests[one]), int(tests.n_tests[other]), 4)
+        shape = (int(tests.n_tests[one]), 4, int(tests.n_tests[other]))
         size = int(np.prod(shape))
-        yield flat[place : place + size].reshape(shape)
+        yield flat[place : place + size].reshape(shape).transpose(0, 2, 1)
         place += size
 
 

@@ -79,7 +79,7 @@ Tallies::Tallies(const Instance& instance, const Settings& settings, const RowSe
         ++shift;
         is_exact = false;
     }
-    // More than all rows have is more than all rows have, whatever it is cut down to.
+    // A minimum that does not fit into 32 bits is more than all rows have together; so is the largest number that does.
     const auto as_minimum = [](Amount minimum) {
         return static_cast<std::int32_t>(std::min<Amount>(minimum, std::numeric_limits<std::int32_t>::max()));
     };

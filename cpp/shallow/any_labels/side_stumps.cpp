@@ -17,7 +17,9 @@ void subtract(const std::vector<std::int32_t>& all, const std::vector<std::int32
     std::transform(all.begin(), all.end(), part.begin(), rest.begin(), std::minus<>());
 }
 
-// What a cut inside group g costs at least, by the least costs before and after the end of every group.
+// What a cut inside group g costs at least, by the least costs before and after the end of every group. Pre: an ordered
+// axis. Sums over disjoint rows: no more than the total, which DenseCosts keeps below 2^31 − 1. Of categories the least
+// costs are of rows that overlap.
 std::int32_t least_inside(const std::int32_t* least, std::int32_t g) {
     return bounds::inside_group(g > 0 ? least[4 * (g - 1)] : 0, least[4 * g + 1]);
 }
@@ -139,8 +141,9 @@ std::vector<std::int32_t> SideStumps::axes_below(int side, std::int32_t cost) co
         bool is_below = false;
         for (std::int32_t g = 0; g < n && !is_below; ++g) {
             const bool is_cut = g < (axis.is_categorical ? axis.n_tests : n - 1);
-            const std::int32_t inside = least_inside(least, g);
-            is_below = (is_cut && least[4 * g] + least[4 * g + 1] < cost) || (!tables_.is_whole(c) && inside < cost);
+            // Groups of several codes are of ordered axes alone.
+            is_below = (is_cut && least[4 * g] + least[4 * g + 1] < cost) ||
+                       (!tables_.is_whole(c) && least_inside(least, g) < cost);
         }
         if (is_below) {
             axes.push_back(axis.axis);
