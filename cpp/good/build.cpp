@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bounds.hpp"
+#include "good/bit_sums.hpp"
 #include "good/column_sets.hpp"
 #include "good/row_sums.hpp"
 #include "good/sides.hpp"
@@ -44,6 +45,7 @@ struct Side {
 struct Draft {
     Amount budget = 0;
     Amount split = 0;  // what its trees that split cost at least
+    Amount worst = 0;
     Amount leaf = unreachable;
     std::int32_t label = 0;
     // How to get its rows: those of another node on one side of a test.
@@ -101,6 +103,10 @@ public:
           sums_(instance, has_minimum_),
           sweep_(sums_),
           levels_(static_cast<std::size_t>(depth) + 1) {
+        if (std::all_of(instance.axes.begin(), instance.axes.end(),
+                        [](const Axis& axis) { return axis.n_codes == 2; })) {
+            bits_.emplace(sums_, choose_kernels(!control.is_off(no_simd)));
+        }
         Draft root;
         root.budget = budget;
         root.split = bounds::split(settings.penalty);
@@ -111,32 +117,46 @@ public:
     Found run() {
         Found found;
         const RowSet all = all_rows(instance_);
-        const Side whole = side_of(sums_.of(all).data());
+        Sums of_all(sums_.width(), 0);
+        sums_.add(all.rows, of_all.data());
+        const Side whole = side_of(of_all.data());
+        drafts_[0].worst = whole.worst;
         drafts_[0].leaf = whole.lone_leaf;  // a lone leaf is always allowed
         drafts_[0].label = whole.label;
-        std::vector<std::int32_t> order;
-        bool is_stopped = false;
-        for (std::size_t depth = levels_.size(); depth-- > 0;) {
-            // Nodes of this depth are known by now: those looked at here only add to smaller depths.
-            const std::vector<std::int32_t>& level = levels_[depth];
-            for (std::size_t i = 0; i < level.size(); ++i) {
-                is_stopped = is_stopped || control_.should_stop() || is_full(found);
-                if (!is_stopped && depth > 0) {
-                    is_stopped = !look_at(level[i], static_cast<int>(depth));
-                    found.n_looked_at += is_stopped ? 0 : 1;
-                    report(found.n_looked_at);
-                }
-                order.push_back(level[i]);
-            }
+        if (!work_until(Control::Clock::now() + wish_.brief, found)) {
+            wish_.carry_on([&] { work_until(Control::Clock::time_point::max(), found); });
         }
-        found.is_complete = !is_stopped;
-        found.bytes = bytes();
-        flatten(order, found);
         return found;
     }
 
 private:
     Amount penalty() const { return settings_.penalty; }
+
+    // False: the time is over, and there is work left. Where nobody carries on there is no such time.
+    bool work_until(Control::Clock::time_point end, Found& found) {
+        for (; !levels_.empty(); levels_.pop_back(), next_in_level_ = 0) {
+            // Nodes of this depth are known by now: those looked at here only add to smaller depths.
+            const std::size_t depth = levels_.size() - 1;
+            const std::vector<std::int32_t>& level = levels_.back();
+            for (; next_in_level_ < level.size(); ++next_in_level_) {
+                if (wish_.carry_on && Control::Clock::now() >= end) {
+                    return false;
+                }
+                const std::int32_t number = level[next_in_level_];
+                is_stopped_ = is_stopped_ || control_.should_stop() || is_full(found);
+                if (!is_stopped_ && depth > 0) {
+                    is_stopped_ = !look_at(number, static_cast<int>(depth));
+                    found.n_looked_at += is_stopped_ ? 0 : 1;
+                    report(found.n_looked_at);
+                }
+                order_of_nodes_.push_back(number);
+            }
+        }
+        found.is_complete = !is_stopped_;
+        found.bytes = bytes();
+        flatten(order_of_nodes_, found);
+        return true;
+    }
 
     void report(std::int64_t n_looked_at) const {
         if (wish_.progress != nullptr) {
@@ -203,6 +223,7 @@ private:
     }
 
     bool look_at(std::int32_t number, int depth);
+    void place_bits(std::int32_t number);
     RootTests find_stumps(const RowSet& set, Amount budget);
     void note_stumps(Draft& draft, const Side& side, const Draft& made);
     void sum_by_code(std::int32_t number, int depth, std::int32_t axis);
@@ -222,9 +243,14 @@ private:
     bool has_minimum_;
     RowSums sums_;
     Sweep sweep_;
+    std::optional<BitSums> bits_;  // of the node looked at, where every axis has two codes
     std::vector<Draft> drafts_;
-    std::vector<std::vector<std::int32_t>> levels_;  // drafts by depth
+    std::vector<std::vector<std::int32_t>> levels_;  // drafts by depth, up to the one that is looked at
     std::vector<std::unordered_map<RowsKey, std::int32_t, KeyHash>> by_key_{levels_.size()};
+    const bool has_tests_ = levels_.size() > 1;
+    std::size_t next_in_level_ = 0;
+    std::vector<std::int32_t> order_of_nodes_;
+    bool is_stopped_ = false;
     std::unordered_map<LeafKey, std::int32_t, LeafHash> leaf_numbers_;
     std::vector<LeafKey> leaves_;
     std::vector<Edge> edges_;
@@ -264,13 +290,20 @@ bool Builder::look_at(std::int32_t number, int depth) {
     const Draft& draft = drafts_[static_cast<std::size_t>(number)];
     rows_.reset();
     RootTests found;
-    if (depth > 1) {
+    if (bits_) {
+        place_bits(number);
+    }
+    if (depth == 2 && draft.parent == 0 && finder_.has_seconds()) {
+        found = finder_.find_seconds(draft.axis, draft.code, draft.is_left, draft.worst, draft.budget);
+    } else if (depth > 1) {
         rows_ = rows_of(number);
         found = finder_.find(*rows_, depth, draft.budget);
     } else if (draft.has_stumps) {
         for (std::size_t i = draft.first_stump; i < draft.end_stump; ++i) {
             found.tests.push_back({stumps_[i].axis, stumps_[i].code, 0, 0});
         }
+    } else if (bits_ && finder_.has_lines()) {
+        found = finder_.find_stumps(bits_->rows(), draft.worst, draft.budget);
     } else {
         rows_ = rows_of(number);
         found = find_stumps(*rows_, draft.budget);
@@ -281,6 +314,15 @@ bool Builder::look_at(std::int32_t number, int depth) {
     join(number, depth, found);
     drafts_[static_cast<std::size_t>(number)].is_looked_at = true;
     return true;
+}
+
+void Builder::place_bits(std::int32_t number) {
+    bits_->start();
+    for (const Draft* draft = &drafts_[static_cast<std::size_t>(number)]; draft->parent != none;
+         draft = &drafts_[static_cast<std::size_t>(draft->parent)]) {
+        bits_->keep(draft->axis, draft->code, draft->is_left);
+    }
+    bits_->close();
 }
 
 // Every test of every axis, in one pass over the rows of each.
@@ -376,6 +418,7 @@ std::int32_t Builder::draft_number(const Side& side, int depth, Amount budget, A
     if (is_new) {
         drafts_.push_back(made);
         drafts_.back().budget = -unreachable;
+        drafts_.back().worst = side.worst;
         drafts_.back().leaf = side.leaf;
         drafts_.back().label = side.label;
         levels_[level].push_back(place->second);
@@ -403,6 +446,10 @@ void Builder::note_stumps(Draft& draft, const Side& side, const Draft& made) {
 
 // Nodes with one split at most stand side by side with those of the neighbouring thresholds of their parent.
 void Builder::sum_by_code(std::int32_t number, int depth, std::int32_t axis) {
+    if (bits_) {
+        bits_->fill(axis, by_code_);
+        return;
+    }
     const Draft& draft = drafts_[static_cast<std::size_t>(number)];
     const bool is_swept =
         depth == 1 && draft.parent != none && !instance_.axes[static_cast<std::size_t>(draft.axis)].is_categorical;
@@ -563,7 +610,7 @@ void Builder::flatten(const std::vector<std::int32_t>& order, Found& found) {
         Draft& draft = drafts_[static_cast<std::size_t>(number)];
         draft.number = static_cast<std::int32_t>(graph.n_nodes());
         graph.add_node(draft.leaf, draft.label);
-        if (!draft.is_looked_at && levels_.size() > 1) {
+        if (!draft.is_looked_at && has_tests_) {
             open.push_back({draft.number, draft.split});
         }
         for (auto e = draft.first_edge; e < draft.end_edge; ++e) {

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <span>
 
 #include "control.hpp"
@@ -29,6 +31,9 @@ struct Wish {
     std::span<const std::int32_t> column_of_axis;  // the caller's
     std::int32_t n_columns = 0;
     Progress* progress = nullptr;
+    // Called once, with the rest of the graph, where that is not done in so short a time; none: it is just done.
+    std::chrono::milliseconds brief{5};
+    std::function<void(const std::function<void()>&)> carry_on;
 };
 
 struct Found {

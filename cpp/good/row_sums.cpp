@@ -87,15 +87,24 @@ void RowSums::add_by_half(const Axis& axis, const std::int32_t* rows, std::size_
     }
 }
 
-RowSums::Sums RowSums::of(const RowSet& set) const {
-    Sums sums(width_, 0);
-    for (const std::int32_t row : set.rows) {
-        const Channel* own = channels_.data() + static_cast<std::size_t>(row) * width_;
-        for (std::size_t k = 0; k < width_; ++k) {
+void RowSums::add(std::span<const std::int32_t> rows, Channel* to) const {
+    width_ == usual_width ? add_together<usual_width>(rows, to) : add_together<0>(rows, to);
+}
+
+template <std::size_t fixed>
+void RowSums::add_together(std::span<const std::int32_t> rows, Channel* to) const {
+    const std::size_t width = fixed > 0 ? fixed : width_;
+    Channel near[std::max<std::size_t>(fixed, 1)] = {};
+    Channel* sums = fixed > 0 ? near : to;
+    for (const std::int32_t row : rows) {
+        const Channel* own = channels_.data() + static_cast<std::size_t>(row) * width;
+        for (std::size_t k = 0; k < width; ++k) {
             sums[k] += own[k];
         }
     }
-    return sums;
+    for (std::size_t k = 0; k < fixed; ++k) {
+        to[k] += near[k];
+    }
 }
 
 Sweep::Sweep(const RowSums& sums)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "instance/problem.hpp"
@@ -32,11 +33,14 @@ public:
     // The sums of some rows, code after code of an axis, on top of what is there.
     void add_by_code(const Axis& axis, const std::int32_t* rows, std::size_t n, Sums& to) const;
 
-    Sums of(const RowSet& set) const;
+    // Of all of them together.
+    void add(std::span<const std::int32_t> rows, Channel* to) const;
 
 private:
     bool has_worst() const { return instance_.n_labels != 2; }
     void add_by_half(const Axis& axis, const std::int32_t* rows, std::size_t n, Sums& to) const;
+    template <std::size_t fixed>
+    void add_together(std::span<const std::int32_t> rows, Channel* to) const;
     template <std::size_t fixed>
     void add(const Axis& axis, const std::int32_t* rows, std::size_t n, Sums& to) const;
     void fill(std::int32_t row, Channel* channels, bool has_minimum) const;

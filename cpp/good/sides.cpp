@@ -52,8 +52,8 @@ bool RootTestFinder::has_closed_form(const Local& local, int depth) const {
 }
 
 // What the best tree under a test costs at least, by its gain.
-Amount RootTestFinder::least(const RowSet& set, const RootTests& found, const SidesOfTest& test) {
-    return (set.worst - test.total - found.slack) >> 1;
+Amount RootTestFinder::least(Amount worst, const RootTests& found, const SidesOfTest& test) {
+    return (worst - test.total - found.slack) >> 1;
 }
 
 std::optional<RootTestFinder::Range> RootTestFinder::bound(const RowSet& set, int depth) {
@@ -62,7 +62,6 @@ std::optional<RootTestFinder::Range> RootTestFinder::bound(const RowSet& set, in
         return std::nullopt;
     }
     const std::shared_ptr<const Ground> ground = make_ground(set, std::move(local));
-    whole_ = is_two_valued_ ? ground : nullptr;
     kept_ = find_closed(set, ground, depth, unreachable);
     if (!kept_->is_complete) {
         return std::nullopt;
@@ -78,10 +77,10 @@ RootTests RootTestFinder::find(const RowSet& set, int depth, Amount budget) {
     if (kept_) {
         RootTests found = std::move(*kept_);
         kept_.reset();
-        std::erase_if(found.tests, [&](const SidesOfTest& test) { return least(set, found, test) > budget; });
+        std::erase_if(found.tests, [&](const SidesOfTest& test) { return least(set.worst, found, test) > budget; });
         return found;
     }
-    table_.reset();
+    leave_table();
     // With two codes on every axis a part has the tests of the whole, but for those that tell it nothing: what is made
     // ready for the whole will do.
     if (is_two_valued_ && depth == 2) {
@@ -110,6 +109,10 @@ RootTests RootTestFinder::find_closed(const RowSet& set, std::shared_ptr<const G
     const Local& local = ground->local;
     const Prepared& prepared = ground->prepared;
     const bool is_part = set.rows.size() < static_cast<std::size_t>(local.n_rows);
+    const bool is_whole = is_two_valued_ && !is_part && local.n_rows == instance_.n_rows;
+    if (is_whole) {
+        whole_ = ground;
+    }
     table_ = Table{std::move(ground), PairTable(local)};
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
     const int shift = prepared.amounts.shift;
@@ -122,7 +125,8 @@ RootTests RootTestFinder::find_closed(const RowSet& set, std::shared_ptr<const G
         find_all_pair_gains(prepared, gains, table_->pairs);
     }
     if (depth == 3 && !control_.should_stop()) {
-        find_triple_gains(prepared, table_->pairs, gains, 1);
+        PairStumps* stumps = has_lines() && is_whole ? &stumps_.emplace(n_tests) : nullptr;
+        find_triple_gains(prepared, table_->pairs, gains, 1, stumps);
     }
     RootTests found;
     found.are_gains = true;
@@ -141,7 +145,7 @@ RootTests RootTestFinder::find_closed(const RowSet& set, std::shared_ptr<const G
     for (std::size_t t = 0; t < n_tests; ++t) {
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[t])];
         SidesOfTest sides{axis.axis, local.test_code[t], 0, 0, gains.total(t, shift, penalty)};
-        if (least(set, found, sides) > budget) {
+        if (least(set.worst, found, sides) > budget) {
             continue;
         }
         sides.left = split_gain(gains.left, t);
@@ -154,22 +158,99 @@ RootTests RootTestFinder::find_closed(const RowSet& set, std::shared_ptr<const G
     return found;
 }
 
-// With y the signed sum of the side and x that of the side and a test, two leaves cost (D − |x| − |y − x|) / 2 + 2λ.
+void RootTestFinder::leave_table() {
+    if (table_ && stumps_ && !whole_table_) {
+        whole_table_ = std::move(table_);
+    }
+    table_.reset();
+}
+
+std::int32_t RootTestFinder::test_at(const Local& local, std::int32_t axis, std::int32_t code) {
+    const auto own = std::find_if(local.axes.begin(), local.axes.end(),
+                                  [&](const LocalAxis& candidate) { return candidate.axis == axis; });
+    const auto codes = local.test_code.begin() + own->first_test;
+    return static_cast<std::int32_t>(std::find(codes, codes + own->n_tests, code) - local.test_code.begin());
+}
+
+// The side has two quadrants under every other test, and of each the sum and the best stump are known.
+RootTests RootTestFinder::find_seconds(std::int32_t axis, std::int32_t code, bool is_left, Amount worst,
+                                       Amount budget) {
+    leave_table();
+    const Local& local = whole_->local;
+    const PairTable& pairs = whole_table_->pairs;
+    const RoundedAmounts& amounts = whole_->prepared.amounts;
+    const Amount penalty = unlimited_.penalty;
+    const auto first = static_cast<std::size_t>(test_at(local, axis, code));
+    const bool is_inside = is_left != local.axes[static_cast<std::size_t>(local.test_axis[first])].is_reversed;
+    const Amount sum = is_inside ? pairs.total[first] : Amount{pairs.all} - pairs.total[first];
+    RootTests found;
+    found.are_gains = true;
+    found.slack = amounts.slack;
+    for (std::size_t a = 0; a < local.axes.size(); ++a) {
+        const LocalAxis& other = local.axes[a];
+        const auto second = static_cast<std::size_t>(other.first_test);
+        if (second == first) {
+            continue;
+        }
+        const Amount both = pairs.row(static_cast<std::int32_t>(first))[pairs.layout.offset[a]];
+        const Amount x = is_inside ? both : pairs.total[second] - both;
+        const std::int32_t* stumps = stumps_->at(first, second) + (is_inside ? 0 : 2);
+        const auto leaf_gain = [&](Amount d) { return (magnitude(d) << amounts.shift) - 2 * penalty; };
+        const auto split_gain = [&](std::int32_t gain) { return (Amount{gain} << amounts.shift) - 4 * penalty; };
+        SidesOfTest sides{other.axis, local.test_code[second], split_gain(stumps[0]), split_gain(stumps[1]), 0};
+        sides.total = std::max(leaf_gain(x), sides.left) + std::max(leaf_gain(sum - x), sides.right);
+        if (least(worst, found, sides) > budget) {
+            continue;
+        }
+        if (other.is_reversed) {
+            std::swap(sides.left, sides.right);
+        }
+        found.tests.push_back(sides);
+    }
+    return found;
+}
+
+// With y the signed sum of the side and x that of the side and a test, two leaves cost (D − |x| − |y − x|) / 2 + 2λ:
+// (D − gain · 2^s − slack) / 2 + 2λ <= budget.
+Amount RootTestFinder::least_gain_of_stump(const RoundedAmounts& amounts, Amount worst, Amount budget) const {
+    return (worst - 2 * (budget - 2 * unlimited_.penalty) - amounts.slack - 1) >> amounts.shift;
+}
+
+RootTests RootTestFinder::find_stumps(std::span<const std::int32_t> rows, Amount worst, Amount budget) {
+    const Local& local = whole_->local;
+    const Prepared& prepared = whole_->prepared;
+    const Layout layout(local, -1, -1);
+    line_.assign(LineBuilder::line_size(layout), 0);
+    scratch_.resize(prepared.builder.scratch_size());
+    prepared.builder.add(line_.data(), rows.data(), rows.size(), layout, scratch_.data());
+    Amount y = 0;
+    for (const std::int32_t row : rows) {
+        y += prepared.amounts.small[static_cast<std::size_t>(row)];
+    }
+    const Amount least_gain = least_gain_of_stump(prepared.amounts, worst, budget);
+    RootTests found;
+    for (std::size_t a = 0; a < local.axes.size(); ++a) {
+        const Amount x = line_[static_cast<std::size_t>(layout.offset[a])];
+        if (magnitude(x) + magnitude(y - x) >= least_gain) {
+            const auto test = static_cast<std::size_t>(local.axes[a].first_test);
+            found.tests.push_back({local.axes[a].axis, local.test_code[test], 0, 0});
+        }
+    }
+    return found;
+}
+
 void RootTestFinder::add_stumps(std::int32_t axis, std::int32_t code, bool is_left, Amount worst, Amount budget,
                                 std::vector<Stump>& to) const {
     const Local& local = table_->ground->local;
     const PairTable& pairs = table_->pairs;
     const RoundedAmounts& amounts = table_->ground->prepared.amounts;
-    const auto own = std::find_if(local.axes.begin(), local.axes.end(),
-                                  [&](const LocalAxis& candidate) { return candidate.axis == axis; });
-    const auto codes = local.test_code.begin() + own->first_test;
-    const auto test = static_cast<std::int32_t>(std::find(codes, codes + own->n_tests, code) - local.test_code.begin());
-    const bool is_inside = is_left != own->is_reversed;
+    const std::int32_t test = test_at(local, axis, code);
+    const auto own = static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)]);
+    const bool is_inside = is_left != local.axes[own].is_reversed;
     const std::int32_t* inside = pairs.row(test);
     const std::int32_t y = is_inside ? pairs.total[static_cast<std::size_t>(test)]
                                      : pairs.all - pairs.total[static_cast<std::size_t>(test)];
-    // (D − gain · 2^s − slack) / 2 + 2λ <= budget
-    const Amount least_gain = (worst - 2 * (budget - 2 * unlimited_.penalty) - amounts.slack - 1) >> amounts.shift;
+    const Amount least_gain = least_gain_of_stump(amounts, worst, budget);
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
         const LocalAxis& other = local.axes[a];
         const std::int32_t offset = pairs.layout.offset[a];

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "control.hpp"
@@ -60,6 +61,15 @@ public:
     // some others.
     RootTests find(const RowSet& set, int depth, Amount budget);
 
+    // The same for a side of a root test of all rows, at depth two: read off what the closed form of all rows found,
+    // where that was asked for depth three first. `worst` are the amounts of the side.
+    bool has_seconds() const { return stumps_.has_value(); }
+    RootTests find_seconds(std::int32_t axis, std::int32_t code, bool is_left, Amount worst, Amount budget);
+
+    // Tests of some rows whose two sides, as leaves, may cost no more than the budget, by one line over the rows.
+    bool has_lines() const { return whole_ && are_all_two_valued(whole_->local); }
+    RootTests find_stumps(std::span<const std::int32_t> rows, Amount worst, Amount budget);
+
     // Of one side of a test of the set that `find` or `bound` was last asked for: appends its tests whose two sides, as
     // leaves, may cost no more than the budget. `worst` are the amounts of the side. The closed forms have the sums
     // under every pair of tests; where none was used, `has_pairs` is false.
@@ -83,10 +93,13 @@ private:
         PairTable pairs;
     };
 
+    void leave_table();
     bool has_closed_form(const Local& local, int depth) const;
     std::shared_ptr<const Ground> make_ground(const RowSet& set, Local&& local) const;
     RootTests find_closed(const RowSet& set, std::shared_ptr<const Ground> ground, int depth, Amount budget);
-    static Amount least(const RowSet& set, const RootTests& found, const SidesOfTest& test);
+    static std::int32_t test_at(const Local& local, std::int32_t axis, std::int32_t code);
+    static Amount least(Amount worst, const RootTests& found, const SidesOfTest& test);
+    Amount least_gain_of_stump(const RoundedAmounts& amounts, Amount worst, Amount budget) const;
     RootTests find_by_intervals(const RowSet& set, const Local& local, int depth, Amount budget);
 
     const Instance& instance_;
@@ -99,8 +112,12 @@ private:
     std::optional<RootTests> kept_;  // of `bound`
     bool is_two_valued_;
     std::shared_ptr<const Ground> whole_;  // of all rows, where every axis has two codes
+    std::optional<PairStumps> stumps_;     // of all rows, where depth three was asked for, too,
+    std::optional<Table> whole_table_;     // and its sums, once another set was asked for
     std::optional<Table> table_;           // of the set asked for last
     ActiveRows active_;                    // of a part of `whole_`
+    std::vector<std::int32_t> line_;
+    std::vector<std::int32_t> scratch_;
 };
 
 }  // namespace certree::good

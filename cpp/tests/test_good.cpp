@@ -105,6 +105,77 @@ double count_upto(const std::map<Amount, double>& trees, Amount most) {
 
 constexpr std::uint32_t some_switches[] = {0, no_triples, no_interval, no_simd, no_fine_grid, no_triples | no_interval};
 
+// The n-th table of a test, with limits, a penalty and a tolerance of its own.
+void check_all_trees(Random& random, const Table& table, int n, int least_depth) {
+    Constraints constraints;
+    constraints.max_depth = pick(random, least_depth, 3);
+    constraints.min_samples_leaf = chance(random, 0.3) ? pick(random, 2, 3) : 1;
+    const std::uint32_t switches = no_row_dropping | some_switches[n % 6];
+    const Input input = table.input(table.normaliser(), false);
+    const Instance instance = prepare(input, constraints.has_leaf_minimum(), switches);
+    const double regularization = some_penalties[pick(random, 0, 4)];
+    const Settings settings = instance.settings(constraints, regularization);
+    const std::vector<std::int32_t> columns = [&] {
+        std::vector<std::int32_t> numbers(input.sizes.size());
+        std::iota(numbers.begin(), numbers.end(), 0);
+        return numbers;
+    }();
+    Wish wish;
+    // Nothing, or the price of some leaves: many trees then cost just what they may.
+    wish.tolerance = chance(random, 0.5) ? pick(random, 0, 2) * regularization : uniform(random, 0.0, 0.3);
+    wish.has_idle = chance(random, 0.3);
+    wish.column_of_axis = columns;
+    wish.n_columns = static_cast<std::int32_t>(columns.size());
+    // In one go, or the graph, but for its root perhaps, in a second one.
+    int n_carried_on = 0;
+    if (n % 2 == 0) {
+        wish.brief = std::chrono::milliseconds{0};
+        wish.carry_on = [&](const std::function<void()>& rest) {
+            ++n_carried_on;
+            rest();
+        };
+    }
+    const Limits limits;
+    describe("good trees, table " + std::to_string(n));
+
+    const Control control(1e18, switches);
+    const Found found = find_good_trees(instance, settings, limits, control, wish);
+    CHECK(found.is_complete);
+    CHECK(n_carried_on == (n % 2 == 0 ? 1 : 0));
+    PlainTrees plain(instance, settings, wish.has_idle);
+    const RowSet all = all_rows(instance);
+    const std::map<Amount, double> trees = plain.find(all, settings.max_depth).all();
+    const Amount budget = found.graph.budget;
+    CHECK(found.optimum == trees.begin()->first || count_upto(trees, found.optimum - 1) == 0);
+    const double expected = count_upto(trees, budget);
+    const Counts counts(found.graph, 1000000, false, control);
+    CHECK(sum(counts.count(budget).least) == expected);
+    CHECK(sum(counts.count(found.optimum).least) == count_upto(trees, found.optimum));
+    const Counts coarse(found.graph, 1, false, control);
+    CHECK(sum(coarse.count(budget).least) <= expected && expected <= sum(coarse.count(budget).most));
+    if (expected < 3000) {
+        const Trees listed = list_trees(found.graph, 0, 5000, control);
+        CHECK(static_cast<double>(listed.size()) == expected);
+        CHECK(std::is_sorted(listed.value.begin(), listed.value.end()));
+    }
+    for (const Counts* drawn_by : {&counts, &coarse}) {
+        if (sum(drawn_by->count(budget).most) < 1) {
+            continue;  // the counts have failed already, and there is nothing to draw from
+        }
+        const Trees drawn = drawn_by->draw(20, 5);
+        CHECK(drawn.size() == 20);
+        CHECK(*std::max_element(drawn.value.begin(), drawn.value.end()) <= budget);
+    }
+    // Stopped anywhere: nothing is there that is no good tree, and nothing is missing below what is said.
+    const Control stopped(Control::Asked{pick(random, 0, 60)}, switches);
+    const Found part = find_good_trees(instance, settings, limits, stopped, wish);
+    const Counts part_counts(part.graph, 1000000, false, control);
+    CHECK(part.lower <= found.optimum && part.graph.budget <= budget);
+    CHECK(sum(part_counts.count(part.graph.budget).least) <= count_upto(trees, part.graph.budget));
+    const Amount below = std::min(part.missing - 1, part.graph.budget);
+    CHECK(sum(part_counts.count(below).least) == count_upto(trees, below));
+}
+
 }  // namespace
 
 TEST(good_trees_are_all_trees) {
@@ -120,60 +191,32 @@ TEST(good_trees_are_all_trees) {
                 code %= 2;
             }
         }
-        Constraints constraints;
-        constraints.max_depth = pick(random, 0, 3);
-        constraints.min_samples_leaf = chance(random, 0.3) ? pick(random, 2, 3) : 1;
-        const std::uint32_t switches = no_row_dropping | some_switches[n % 6];
-        const Input input = table.input(table.normaliser(), false);
-        const Instance instance = prepare(input, constraints.has_leaf_minimum(), switches);
-        const double regularization = some_penalties[pick(random, 0, 4)];
-        const Settings settings = instance.settings(constraints, regularization);
-        const std::vector<std::int32_t> columns = [&] {
-            std::vector<std::int32_t> numbers(input.sizes.size());
-            std::iota(numbers.begin(), numbers.end(), 0);
-            return numbers;
-        }();
-        Wish wish;
-        // Nothing, or the price of some leaves: many trees then cost just what they may.
-        wish.tolerance = chance(random, 0.5) ? pick(random, 0, 2) * regularization : uniform(random, 0.0, 0.3);
-        wish.has_idle = chance(random, 0.3);
-        wish.column_of_axis = columns;
-        wish.n_columns = static_cast<std::int32_t>(columns.size());
-        const Limits limits;
-        describe("good trees, table " + std::to_string(n));
+        check_all_trees(random, table, n, 0);
+    }
+}
 
-        const Control control(1e18, switches);
-        const Found found = find_good_trees(instance, settings, limits, control, wish);
-        CHECK(found.is_complete);
-        PlainTrees plain(instance, settings, wish.has_idle);
-        const RowSet all = all_rows(instance);
-        const std::map<Amount, double> trees = plain.find(all, settings.max_depth).all();
-        const Amount budget = found.graph.budget;
-        CHECK(found.optimum == trees.begin()->first || count_upto(trees, found.optimum - 1) == 0);
-        const double expected = count_upto(trees, budget);
-        const Counts counts(found.graph, 1000000, false, control);
-        CHECK(sum(counts.count(budget).least) == expected);
-        CHECK(sum(counts.count(found.optimum).least) == count_upto(trees, found.optimum));
-        const Counts coarse(found.graph, 1, false, control);
-        CHECK(sum(coarse.count(budget).least) <= expected && expected <= sum(coarse.count(budget).most));
-        if (expected < 3000) {
-            const Trees listed = list_trees(found.graph, 0, 5000, control);
-            CHECK(static_cast<double>(listed.size()) == expected);
-            CHECK(std::is_sorted(listed.value.begin(), listed.value.end()));
+// More rows than a word has bits, so that some words are full, one is not, and nodes have fewer rows than words.
+TEST(good_trees_of_two_valued_tables) {
+    Random random(72);
+    for (int n = 0; n < 120; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 60, 260);
+        recipe.n_labels = n % 10 == 9 ? 3 : 2;
+        recipe.weights = all_weights[n % 5];
+        const int n_axes = n % 5 == 0 ? 8 : pick(random, 4, 7);
+        for (int a = 0; a < n_axes; ++a) {
+            recipe.sizes.push_back(2);
+            recipe.categorical.push_back(chance(random, 0.2) ? 1 : 0);
         }
-        for (const Counts* drawn_by : {&counts, &coarse}) {
-            const Trees drawn = drawn_by->draw(20, 5);
-            CHECK(drawn.size() == 20);
-            CHECK(*std::max_element(drawn.value.begin(), drawn.value.end()) <= budget);
+        Table table = make_table(random, recipe);
+        // Some columns hold on few rows, others on nearly all.
+        for (std::size_t i = 0; i < table.codes.size(); ++i) {
+            const std::size_t axis = i / static_cast<std::size_t>(table.n_rows);
+            if (axis % 3 != 0 && chance(random, 0.7)) {
+                table.codes[i] = axis % 3 == 1 ? 1 : 0;
+            }
         }
-        // Stopped anywhere: nothing is there that is no good tree, and nothing is missing below what is said.
-        const Control stopped(Control::Asked{pick(random, 0, 60)}, switches);
-        const Found part = find_good_trees(instance, settings, limits, stopped, wish);
-        const Counts part_counts(part.graph, 1000000, false, control);
-        CHECK(part.lower <= found.optimum && part.graph.budget <= budget);
-        CHECK(sum(part_counts.count(part.graph.budget).least) <= count_upto(trees, part.graph.budget));
-        const Amount below = std::min(part.missing - 1, part.graph.budget);
-        CHECK(sum(part_counts.count(below).least) == count_upto(trees, below));
+        check_all_trees(random, table, n, n % 3 == 0 ? 2 : 3);
     }
 }
 

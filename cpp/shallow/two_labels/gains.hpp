@@ -165,8 +165,9 @@ void find_all_pair_gains(const Prepared& prepared, const ActiveRows& active, std
 class TripleGains {
 public:
     // axis_lower: by axis, what no tree with its root there costs less than.
+    // stumps: for two-valued tests and one thread alone, see TwoValuedTriples.
     TripleGains(const Prepared& prepared, const PairTable& table, Gains& gains, std::vector<Amount> axis_lower,
-                int n_threads);
+                int n_threads, PairStumps* stumps = nullptr);
 
     // The next slice: pairs of axes one of which may have the root of a tree cheaper than the cap. False: there is
     // none left, or it was stopped, and what the slice has done counts for nothing.
@@ -204,6 +205,7 @@ private:
 };
 
 // All of it.
-void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads);
+void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads,
+                       PairStumps* stumps = nullptr);
 
 }  // namespace certree

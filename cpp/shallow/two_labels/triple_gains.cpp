@@ -354,7 +354,7 @@ void TripleWorker::single_axes(std::int32_t a) {
 }  // namespace
 
 TripleGains::TripleGains(const Prepared& prepared, const PairTable& table, Gains& gains, std::vector<Amount> axis_lower,
-                         int n_threads)
+                         int n_threads, PairStumps* stumps)
     : prepared_(prepared),
       table_(table),
       shallow_(gains),
@@ -364,7 +364,7 @@ TripleGains::TripleGains(const Prepared& prepared, const PairTable& table, Gains
       n_left_(prepared.local.axes.size(), 0) {
     // Its tasks follow on each other, so there is one thread to do them.
     if (are_all_two_valued(prepared.local) && n_threads_ == 1) {
-        two_valued_.emplace(prepared, table);
+        two_valued_.emplace(prepared, table, stumps);
     }
     list_tasks();
     double cost = 0.0;
@@ -497,8 +497,9 @@ Amount TripleGains::lower_of_unfinished() const {
     return lower;
 }
 
-void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads) {
-    TripleGains triples(prepared, table, gains, std::vector<Amount>(prepared.local.axes.size(), 0), n_threads);
+void find_triple_gains(const Prepared& prepared, const PairTable& table, Gains& gains, int n_threads,
+                       PairStumps* stumps) {
+    TripleGains triples(prepared, table, gains, std::vector<Amount>(prepared.local.axes.size(), 0), n_threads, stumps);
     while (triples.work(unreachable)) {
     }
 }

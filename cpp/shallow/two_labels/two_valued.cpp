@@ -8,8 +8,8 @@
 
 namespace certree {
 
-TwoValuedTriples::TwoValuedTriples(const Prepared& prepared, const PairTable& table)
-    : prepared_(prepared), all_(table.all), order_(prepared.local.axes.size()) {
+TwoValuedTriples::TwoValuedTriples(const Prepared& prepared, const PairTable& table, PairStumps* stumps)
+    : prepared_(prepared), stumps_(stumps), all_(table.all), order_(prepared.local.axes.size()) {
     const Local& local = prepared.local;
     const auto n_rows = static_cast<std::size_t>(local.n_rows);
     std::iota(order_.begin(), order_.end(), 0);
@@ -133,6 +133,10 @@ void TwoValuedTriples::run(Kept<Lane>& kept, Gains& gains) {
         join(gains.right, first, leaf[2], stump[2], leaf[3], stump[3]);
         join(gains.left, second, leaf[0], stump[0], leaf[2], stump[2]);
         join(gains.right, second, leaf[1], stump[1], leaf[3], stump[3]);
+        if (stumps_ != nullptr) {
+            stumps_->put(first, second, stump);
+            stumps_->put(second, first, {stump[0], stump[2], stump[1], stump[3]});
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 // hold on few rows come first: the long lines are then summed over the fewest rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,10 +22,28 @@ inline bool are_all_two_valued(const Local& local) {
     return static_cast<std::size_t>(local.n_single_axes) == local.axes.size();
 }
 
+// Of any two tests, the largest Σ |d(leaf)| of a stump in each quadrant: both hold, the first alone, the second alone,
+// neither.
+class PairStumps {
+public:
+    explicit PairStumps(std::size_t n_tests) : n_tests_(n_tests), gains_(n_tests * n_tests * 4, 0) {}
+
+    const std::int32_t* at(std::size_t first, std::size_t second) const {
+        return gains_.data() + (first * n_tests_ + second) * 4;
+    }
+    void put(std::size_t first, std::size_t second, const std::int32_t (&gains)[4]) {
+        std::copy_n(gains, 4, gains_.data() + (first * n_tests_ + second) * 4);
+    }
+
+private:
+    std::size_t n_tests_;
+    PooledVector<std::int32_t> gains_;
+};
+
 class TwoValuedTriples {
 public:
-    // Pre: all are two-valued.
-    TwoValuedTriples(const Prepared& prepared, const PairTable& table);
+    // Pre: all are two-valued. `stumps`: where given, what was found of every two tests is put there.
+    TwoValuedTriples(const Prepared& prepared, const PairTable& table, PairStumps* stumps = nullptr);
 
     // The axes in the order in which they take part.
     const std::vector<std::int32_t>& order() const { return order_; }
@@ -51,6 +70,7 @@ private:
     void run(Kept<Lane>& kept, Gains& gains);
 
     const Prepared& prepared_;
+    PairStumps* stumps_;
     std::int32_t all_;
     std::vector<std::int32_t> order_;
     std::size_t next_ = 0;

@@ -1,0 +1,48 @@
+// What is summed of rows where every axis has two codes: the rows of a node are bits, and for a test those of its rarer
+// code are summed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "good/row_sums.hpp"
+#include "kernels/kernels.hpp"
+
+namespace certree::good {
+
+class BitSums {
+public:
+    // Pre: every axis has two codes.
+    BitSums(const RowSums& sums, const Kernels& kernels);
+
+    // All rows; then those on one side of a test, of another one, and so on.
+    void start();
+    void keep(std::int32_t axis, std::int32_t code, bool is_left);
+    // Post: the rows are listed and summed.
+    void close();
+
+    std::span<const std::int32_t> rows() const { return {rows_.data(), n_rows_}; }
+    const RowSums::Sums& all() const { return all_; }
+
+    // The sums by code of an axis.
+    void fill(std::int32_t axis, RowSums::Sums& to);
+
+private:
+    const std::uint64_t* bits(std::int32_t axis, std::int32_t code) const {
+        return bits_.data() + (static_cast<std::size_t>(axis) * 2 + static_cast<std::size_t>(code)) * n_words_;
+    }
+
+    const RowSums& sums_;
+    const Kernels& kernels_;
+    std::size_t n_words_;
+    std::vector<std::uint64_t> bits_;      // by axis and code: a bit for every row
+    std::vector<std::int32_t> rare_code_;  // by axis: which fewer rows have
+    std::vector<std::uint64_t> kept_;
+    std::vector<std::int32_t> rows_;
+    std::vector<std::int32_t> side_;  // rows of one side
+    std::size_t n_rows_ = 0;
+    RowSums::Sums all_;
+};
+
+}  // namespace certree::good
