@@ -1,27 +1,49 @@
 """How a fit on a table in parts scales: rows, workers and memory, beside a histogram booster on the same cluster.
 
-    python -m benchmarks.scale --rows 10000000 --columns 20 --thresholds 32 --workers 1 2 --repeats 5
+    python -m benchmarks.scale --rows 1000000 10000000 --workers 1 2 --repeats 5 --xgboost
 
-Every worker is a process of one thread on this machine. The table is made where it lies, from a seed, and persisted as
-32-bit floats. Seconds are those of a whole fit; busy seconds are the processor time of the busiest worker and of this
-process, which is client and scheduler; memory is the largest that any worker held while it ran.
+Every worker is a process of one thread on this machine, in a cluster that is started anew for every line. The table is
+made where it lies, from a seed, and persisted as 32-bit floats. Seconds are those of a whole fit, in the median of all
+repeats, which a second table lists one by one with the processor time of the busiest worker and of this process, which
+is client and scheduler. Memory is the largest that any worker held. A worker that exceeds its memory is a result, too.
+After the last fit its certificate is checked against the table in parts.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import math
 import resource
 import statistics
+import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
+from dask.utils import format_bytes, parse_bytes
 from distributed import Client, LocalCluster
 
+from certree import certify
 from certree.dask import DaskSparseTreeClassifier
+
+DEPTH, PENALTY = 3, 0.001
+
+HEADER = """\
+| rows | workers | measured, seconds | the model's seconds | largest worker | coded rows per worker | \
+sums over the network | answer |
+|---|---|---|---|---|---|---|---|"""
+DETAILS = """\
+| fit | rows | workers | each, seconds | busiest worker, processor seconds | client and scheduler |
+|---|---|---|---|---|---|"""
+
+
+def model_seconds(n_rows: int, n_workers: int) -> float:
+    """What docs/scale.md says of 20 columns with 32 thresholds."""
+    return 4.9e-6 * n_rows / n_workers + 3 + 0.4 * math.log2(n_workers)
 
 
 def make_part(part: int, n_rows: int, n_columns: int) -> Any:
@@ -42,6 +64,20 @@ def make_table(n_rows: int, n_columns: int, n_parts: int) -> Any:
     return da.concatenate(blocks)
 
 
+@dataclass
+class Measured:
+    """The fits of one line."""
+
+    seconds: list[float] = field(default_factory=list)
+    busy: list[tuple[float, float]] = field(default_factory=list)
+    """Processor seconds of the busiest worker, and of this process."""
+    answer: str = ""
+    n_cells: int = 0
+    peak: float = 0.0
+    """Megabytes."""
+    model: Any = None
+
+
 def read_peak() -> float:
     """Megabytes that this process has held at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -52,70 +88,151 @@ def read_busy(client: Client) -> tuple[dict[str, float], float]:
     return dict(client.run(time.process_time)), time.process_time()
 
 
-def fit_certree(X: Any, y: Any, weight: Any, thresholds: int) -> str:
-    model = DaskSparseTreeClassifier(3, 0.001, thresholds=thresholds).fit(X, y, weight)
-    passes, blocks = (model.statistics_[name] for name in ("passes", "blocks"))
-    return f"{model.status_}, objective {model.objective_:.9f}, {passes} passes, {blocks} blocks"
+def fit_certree(table: Any, thresholds: int, measured: Measured) -> None:
+    model = DaskSparseTreeClassifier(DEPTH, PENALTY, thresholds=thresholds).fit(*table)
+    measured.answer, measured.n_cells = model.status_, model.statistics_["cells"]
+    measured.model = model
 
 
-def fit_xgboost(X: Any, y: Any, weight: Any, client: Client) -> str:
+def check_certree(table: Any, measured: Measured) -> None:
+    model, start = measured.model, time.perf_counter()
+    verdict = certify.check(model.certificate_, model.tree_, *table)
+    said = "holds" if verdict.holds else f"does not hold: {verdict.failures}"
+    steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in model.statistics_["step_seconds"].items())
+    print(f"the last fit: {steps}; its certificate {said}, checked in {time.perf_counter() - start:.1f} s", flush=True)
+
+
+def fit_xgboost(table: Any, client: Client, measured: Measured) -> None:
     import xgboost.dask as xgb
 
-    table = xgb.DaskDMatrix(client, X, y, weight=weight)
+    X, y, weight = table
+    matrix = xgb.DaskDMatrix(client, X, y, weight=weight)
     settings = {"tree_method": "hist", "objective": "binary:logistic", "max_depth": 6}
-    xgb.train(client, settings, table, num_boost_round=100)
-    return "100 trees"
+    xgb.train(client, settings, matrix, num_boost_round=100)
+    measured.answer = "100 trees of xgboost"
 
 
-def measure(arguments: argparse.Namespace, n_workers: int) -> None:
+def run_watched(run: Callable[[], None], client: Client, patience: float) -> str:
+    """What went wrong, or nothing; a fit may wait forever for a worker that was restarted."""
+    wrong: list[str] = []
+
+    def try_it() -> None:
+        try:
+            run()
+        except Exception as error:
+            wrong.append(f"{type(error).__name__}: {str(error)[:200]}")
+
+    thread = threading.Thread(target=try_it, daemon=True)
+    thread.start()
+    end = time.monotonic() + patience
+    while thread.is_alive() and time.monotonic() < end:
+        thread.join(0.5)
+        if client.get_events("worker-restart-memory"):
+            return "exceeded the memory of a worker"
+    if client.get_events("worker-restart-memory"):
+        return "exceeded the memory of a worker"
+    return f"not done after {patience:g} s" if thread.is_alive() else "".join(wrong)
+
+
+def measure(arguments: argparse.Namespace, n_rows: int, n_workers: int, contender: str) -> Measured:
+    memory = parse_bytes(arguments.memory or "4GB") // (1 if arguments.memory else n_workers)
+    measured = Measured()
     with (
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, memory_limit=arguments.memory, dashboard_address="127.0.0.1:0"
+            n_workers=n_workers, threads_per_worker=1, memory_limit=memory, dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster) as client,
     ):
-        table = make_table(arguments.rows, arguments.columns, arguments.parts)
+        whole = make_table(n_rows, arguments.columns, arguments.parts)
         # Columns as 32-bit floats halve what is kept; labels and weights stay as they are.
-        X, y, weight = client.persist([table[:, :-2].astype(np.float32), table[:, -2].astype(np.int8), table[:, -1]])
-        client.gather(client.compute([part.sum() for part in (X, y, weight)]))
-        runs: dict[str, Any] = {"certree": lambda: fit_certree(X, y, weight, arguments.thresholds)}
-        if arguments.xgboost and importlib.util.find_spec("xgboost"):
-            runs["xgboost"] = lambda: fit_xgboost(X, y, weight, client)
-        for name, run in runs.items():
-            seconds, busy, said = [], [], ""
-            for _ in range(arguments.repeats):
-                before, start = read_busy(client), time.perf_counter()
-                try:
-                    said = run()
-                except Exception as error:  # a booster that exceeds the memory is a result
-                    said = f"failed: {type(error).__name__}: {error}"
-                seconds.append(time.perf_counter() - start)
-                after = read_busy(client)
-                workers = [now - before[0].get(address, 0.0) for address, now in after[0].items()]
-                busy.append((max(workers), after[1] - before[1]))
-            peak = max(client.run(read_peak).values())
-            print(
-                f"{name}: {arguments.rows} rows × {arguments.columns} columns × {arguments.thresholds} thresholds, "
-                f"{n_workers} workers: {statistics.median(seconds):.1f} s (median of {len(seconds)}; "
-                f"{' '.join(f'{own:.1f}' for own in seconds)}), busy {max(own for own, _ in busy):.1f} s and "
-                f"{max(own for _, own in busy):.1f} s, {peak:.0f} MB; {said}",
-                flush=True,
-            )
+        table = client.persist([whole[:, :-2].astype(np.float32), whole[:, -2].astype(np.int8), whole[:, -1]])
+        client.gather(client.compute([part.sum() for part in table]))
+
+        def run() -> None:
+            before, start = read_busy(client), time.perf_counter()
+            if contender == "certree":
+                fit_certree(table, arguments.thresholds, measured)
+            else:
+                fit_xgboost(table, client, measured)
+            measured.seconds.append(time.perf_counter() - start)
+            after = read_busy(client)
+            workers = [now - before[0].get(address, 0.0) for address, now in after[0].items()]
+            measured.busy.append((max(workers), after[1] - before[1]))
+
+        for _ in range(arguments.repeats):
+            wrong = run_watched(run, client, arguments.patience)
+            if wrong:
+                measured.answer = f"{contender}: {wrong} ({format_bytes(memory)} each)"
+                return measured
+        measured.peak = max(client.run(read_peak).values())
+        if contender == "certree":
+            check_certree(table, measured)
+    return measured
+
+
+def write_measured(arguments: argparse.Namespace, n_rows: int, n_workers: int, measured: Measured) -> str:
+    """A line of the table in docs/scale.md."""
+    seconds = f"{statistics.median(measured.seconds):.1f}" if measured.seconds else ""
+    peak = f"{measured.peak:,.0f} MB" if measured.peak else ""
+    model = coded = sums = ""
+    if measured.n_cells:
+        is_modelled = (arguments.columns, arguments.thresholds) == (20, 32)
+        model = f"{model_seconds(n_rows, n_workers):.0f}" if is_modelled else ""
+        coded = f"{n_rows / n_workers * (arguments.columns + 8) / 1e6:.0f} MB"
+        sums = f"{8e-9 * measured.n_cells * (n_workers - 1):.1f} GB" if n_workers > 1 else "none"
+    return f"| {n_rows:,} | {n_workers} | {seconds} | {model} | {peak} | {coded} | {sums} | {measured.answer} |"
+
+
+def write_modelled(n_rows: int, n_workers: int, n_cells: int) -> str:
+    """A line that is nothing but the model, of 20 columns."""
+    coded = f"{n_rows / n_workers * 28 / 1e9:.1f} GB"
+    sent = 8e-9 * n_cells
+    sums = (
+        f"{sent * (n_workers - 1):.0f} GB in all, {sent * math.ceil(math.log2(n_workers)):.1f} GB on the longest path"
+    )
+    seconds = f"{model_seconds(n_rows, n_workers):.0f}"
+    return f"| {n_rows:,} | {n_workers} | not measured | {seconds} | not measured | {coded} | {sums} | |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000])
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--thresholds", type=int, default=32)
     parser.add_argument("--parts", type=int, default=40)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--memory", default="2GB", help="of one worker")
+    parser.add_argument("--memory", default=None, help="of each worker; else all of them share 4 GB")
     parser.add_argument("--xgboost", action="store_true", help="time its histogram booster as well")
+    parser.add_argument("--patience", type=float, default=900, help="seconds after which a fit is given up")
     arguments = parser.parse_args()
-    for n_workers in arguments.workers:
-        measure(arguments, n_workers)
+    lines, details, ratios, n_cells = [], [], [], 0
+    for contender in ("certree", "xgboost") if arguments.xgboost else ("certree",):
+        medians: dict[tuple[int, int], float] = {}
+        for n_rows in arguments.rows:
+            for n_workers in arguments.workers:
+                measured = measure(arguments, n_rows, n_workers, contender)
+                lines.append(write_measured(arguments, n_rows, n_workers, measured))
+                n_cells = max(n_cells, measured.n_cells)
+                print(lines[-1], flush=True)
+                if not measured.seconds:
+                    continue
+                medians[n_rows, n_workers] = statistics.median(measured.seconds)
+                each = " ".join(f"{own:.1f}" for own in measured.seconds)
+                worker, client = (max(own) for own in zip(*measured.busy, strict=True))
+                details.append(f"| {contender} | {n_rows:,} | {n_workers} | {each} | {worker:.1f} | {client:.1f} |")
+        for (n_rows, n_workers), seconds in medians.items():
+            if n_workers > 1 and (n_rows, 1) in medians:
+                times = medians[n_rows, 1] / seconds
+                ratios.append(f"{contender}, {n_rows:,} rows: {n_workers} workers are {times:.2f} times as fast as 1")
+            if n_rows > (least := min(arguments.rows)) and (least, n_workers) in medians:
+                times = seconds / medians[least, n_workers]
+                ratios.append(
+                    f"{contender}, {n_workers} workers: {n_rows / least:g} times the rows, {times:.2f} times as long"
+                )
+    if n_cells and (arguments.columns, arguments.thresholds) == (20, 32):
+        lines.append(write_modelled(10_000_000_000, 100, n_cells))
+    print("", HEADER, *lines, "", DETAILS, *details, "", *ratios, sep="\n")
 
 
 if __name__ == "__main__":

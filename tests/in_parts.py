@@ -1,8 +1,9 @@
-"""Tables in parts for tests, and a client without a cluster, which does everything at once where it is asked."""
+"""Tables in parts for tests, a cluster on this machine, and a client without one, which does everything at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,6 +13,20 @@ import dask.array
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+
+
+@contextmanager
+def open_cluster() -> Iterator[Any]:
+    """Two worker processes of one thread each, on loopback."""
+    import distributed
+
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.worker.memory.terminate": False}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit="1GB"
+        ) as cluster,
+    ):
+        yield cluster
 
 
 @dataclass(frozen=True)

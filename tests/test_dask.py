@@ -12,7 +12,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,10 @@ import pytest
 pytest.importorskip("dask.dataframe", reason="the extra certree[dask] is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra certree[dask] is not installed")
 
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import joblib
-from in_parts import PlainClient, cut, draw_ends, from_frames, make_table
+from in_parts import PlainClient, cut, draw_ends, from_frames, make_table, open_cluster
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
@@ -38,8 +37,9 @@ from certree.amounts import exact_sum, find_exponent
 from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier
 from certree.dask.crew import Crew
 from certree.dask.parts import Rows
-from certree.dask.survey import find_quantiles, profile
+from certree.dask.survey import decide, find_quantiles, profile
 from certree.features import make_features
+from certree.folds import count_threads
 from certree.table import read_table
 
 
@@ -52,21 +52,21 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two worker processes of one thread each, on loopback."""
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.worker.memory.terminate": False}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit="1GB"
-        ) as own,
-    ):
+    with open_cluster() as own:
         yield own
 
 
 @pytest.fixture
 def client(cluster: Any) -> Iterator[Any]:
     with distributed.Client(cluster, set_as_default=True) as own:
-        own.wait_for_workers(2)
         yield own
+
+
+@pytest.fixture
+def doomed_client() -> Iterator[Any]:
+    """Of a cluster whose workers may be killed: on a slow machine Dask does not always start new ones."""
+    with open_cluster() as own, distributed.Client(own, set_as_default=True) as client:
+        yield client
 
 
 def assert_same(model: Any, other: Any) -> None:
@@ -148,6 +148,7 @@ def test_sums_of_floats_that_are_exact_agree_to_the_last_bit() -> None:
     assert (model.objective_, model.loss_, model.lower_bound_) == (
         local.objective_, local.loss_, local.lower_bound_,
     )  # fmt: skip
+    assert list(model.statistics_["step_seconds"]) == ["survey", "quantiles", "codes", "sums", "weigh"]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -172,9 +173,9 @@ def test_quantiles_of_parts_are_those_of_the_table(seed: int, monkeypatch: pytes
     rounds = []
     exponent = find_exponent(exact_sum(weights))
 
-    def ask(brackets: Any, most_points: int) -> list[Any]:
+    def ask(brackets: Any, most_points: int, sought: Any) -> dict[int, Any]:
         rounds.append(brackets)
-        return [profile(rows, exponent, brackets, {}, most_points) for rows in parts]
+        return decide([profile(rows, exponent, brackets, {}, most_points) for rows in parts], sought)
 
     found = find_quantiles([0], thresholds, len(parts), ask)
     assert found[0].tolist() == expected.tolist()
@@ -295,6 +296,37 @@ def test_rows_that_do_not_fit_are_grown_by_lookahead() -> None:
     assert proved.status_ == "optimal"
     with pytest.raises(ValueError, match="max_leaves cannot be combined"):
         DaskSparseTreeClassifier(4, 0.002, thresholds=4, max_leaves=6, gather_limit=0).fit(*parts)
+
+
+class Weighing(PlainClient):
+    """A client that weighs all results that may travel: those of small tasks, and what it gathers."""
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+
+    def gather(self, futures: Any) -> list[Any]:
+        self.n_bytes += sum(len(pickle.dumps(future.value)) for future in futures)
+        return super().gather(futures)
+
+    def submit(self, function: Any, *arguments: Any, pure: bool = False) -> Any:
+        done = super().submit(function, *arguments, pure=pure)
+        self.n_bytes += len(pickle.dumps(done.value))
+        return done
+
+
+def test_what_travels_does_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("certree.dask.survey.MOST_POINTS", 512)
+    sizes = {}
+    for n_rows in (2_000, 20_000):
+        rng = np.random.default_rng(9)
+        X, y = rng.normal(size=(n_rows, 4)), rng.integers(0, 3, n_rows)
+        client, chunks = Weighing(), n_rows // 4
+        monkeypatch.setattr("certree.dask.estimators.default_client", lambda own=client: own)
+        DaskSparseTreeClassifier(3, 0.01, thresholds=7).fit(
+            da.from_array(X, chunks=(chunks, 4)), da.from_array(y, chunks=chunks)
+        )
+        sizes[n_rows] = client.n_bytes
+    assert sizes[20_000] < 1.5 * sizes[2_000]  # one more round of quantiles at most
 
 
 @pytest.mark.usefixtures("plain")
@@ -456,6 +488,26 @@ def test_a_real_cluster_gives_the_same_answer(client: Any) -> None:
     parts = cut(X[["few", "flag", "word"]], ends), parts[1], parts[2]
     deep = DaskSparseTreeClassifier(4, 0.004, thresholds=8, verbose=1).fit(*parts)
     assert_equals_memory(deep, SparseTreeClassifier(4, 0.004).fit(X[["few", "flag", "word"]], y, weights))
+    # A certificate is checked where the rows lie.
+    verdict = certify.check(deep.certificate_, deep.tree_, *parts)
+    assert verdict.holds, verdict.failures
+
+
+def test_a_real_cluster_gives_the_same_policy(client: Any) -> None:
+    rng = np.random.default_rng(22)
+    X, _, weights = make_table(rng, 600, 2, "real")
+    rewards = pd.DataFrame(rng.normal(size=(600, 3)) + (X[["many"]].to_numpy() > 0) * np.arange(3))
+    ends = [0, 250, 251]
+    parts = cut(X, ends), cut(rewards, ends), cut(pd.Series(weights), ends)
+    model = DaskPolicyTree(2, 0.01, thresholds=5).fit(*parts)
+    local = PolicyTree(2, 0.01, thresholds=5).fit(X, rewards, weights)
+    assert model.client_ is client
+    assert (model.status_, model.objective_) == ("optimal", pytest.approx(local.objective_, rel=1e-12))
+    found = model.predict(parts[0])
+    assert isinstance(found, dd.Series)
+    assert found.compute().tolist() == model.to_local().predict(X).tolist()
+    verdict = certify.check(model.certificate_, model.tree_, parts[0], sample_weight=parts[2], rewards=parts[1])
+    assert verdict.holds, verdict.failures
 
 
 @pytest.mark.parametrize(
@@ -498,6 +550,8 @@ GROWN: dict[str, Any] = {"max_depth": 5, "gather_limit": 100}
 WORK = [  # every kind of work that a worker is asked for
     ("certree.dask.fitting.survey", SHALLOW),
     ("certree.dask.fitting.profile", SHALLOW),
+    ("certree.dask.fitting.pick", SHALLOW),
+    ("certree.dask.fitting.decide", SHALLOW),
     ("certree.dask.work.code_rows", SHALLOW),
     ("certree.dask.work.facts_of", SHALLOW),
     ("certree.dask.work.sum_parts", SHALLOW),
@@ -519,8 +573,9 @@ WORK = [  # every kind of work that a worker is asked for
         for name, asked in WORK
     ],
 )
+@pytest.mark.usefixtures("doomed_client")
 def test_a_worker_that_dies_at_work_changes_nothing(
-    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asked: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, asked: dict[str, Any]
 ) -> None:
     rng = np.random.default_rng(30)
     X, y, weights = make_table(rng, 600, 2, "real")
@@ -537,7 +592,7 @@ def test_a_worker_that_dies_at_work_changes_nothing(
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("max_depth", [3, pytest.param(4, marks=pytest.mark.long)])
 def test_a_worker_that_dies_with_its_coded_rows_changes_nothing(
-    client: Any, monkeypatch: pytest.MonkeyPatch, max_depth: int
+    doomed_client: Any, monkeypatch: pytest.MonkeyPatch, max_depth: int
 ) -> None:
     rng = np.random.default_rng(31)
     X, y, _ = make_table(rng, 600, 3, "none")
@@ -549,9 +604,9 @@ def test_a_worker_that_dies_with_its_coded_rows_changes_nothing(
 
     def group_and_kill(crew: Crew, futures: Any) -> Any:
         groups = group(crew, futures)
-        holders = client.who_has(list(futures))
+        holders = doomed_client.who_has(list(futures))
         address = next(iter(holders[futures[0].key]))
-        pid = client.run(os.getpid, workers=[address])[address]
+        pid = doomed_client.run(os.getpid, workers=[address])[address]
         os.kill(pid, signal.SIGKILL)
         killed.append(pid)
         return groups
@@ -562,25 +617,48 @@ def test_a_worker_that_dies_with_its_coded_rows_changes_nothing(
     assert_same(model, calm)
 
 
-def test_folds_run_on_the_cluster(client: Any) -> None:
+def describe_path(path: Any) -> tuple[Any, ...]:
+    return str(path), [point.tree.to_dict() for point in path]
+
+
+@pytest.mark.parametrize("what", ["scores", "policy.evaluate", "evaluate", "path", "policy path"])
+def test_joblib_spreads_folds_and_paths_over_the_cluster(client: Any, what: str) -> None:
     rng = np.random.default_rng(50)
-    X = rng.normal(size=(300, 3))
+    X = rng.normal(size=(300, 3)).round(1)
     treatment = rng.integers(0, 2, 300)
     outcome = (X[:, 0] > 0) * treatment + rng.normal(size=300)
-    y = (X[:, 1] > 0).astype(int)
+    y = (X[:, 1] + rng.normal(size=300) > 0).astype(int)
     models: dict[str, Any] = {"outcome_model": LinearRegression(), "propensity_model": LogisticRegression()}
-
-    def run() -> tuple[Any, ...]:
-        scores = policy.doubly_robust(X, treatment, outcome, folds=3, random_state=0, **models)
-        found = policy.evaluate(PolicyTree(1), X, treatment, outcome, folds=3, random_state=0, repeats=1, **models)
-        return scores.rewards.tolist(), str(found), str(certree.evaluate(SparseTreeClassifier(1), X, y, cv=3))
-
-    alone = run()
-    done = client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter)
+    folds: dict[str, Any] = {"folds": 3, "random_state": 0, **models}
+    work: dict[str, Callable[[], Any]] = {
+        "scores": lambda: policy.doubly_robust(X, treatment, outcome, **folds).rewards.tolist(),
+        "policy.evaluate": lambda: str(policy.evaluate(PolicyTree(1), X, treatment, outcome, repeats=1, **folds)),
+        "evaluate": lambda: str(certree.evaluate(SparseTreeClassifier(1), X, y, cv=3)),
+        "path": lambda: describe_path(certree.regularization_path(X, y, max_depth=2)),
+        "policy path": lambda: describe_path(
+            policy.regularization_path(X, np.column_stack((0 * outcome, outcome)), max_depth=2)
+        ),
+    }
+    alone = work[what]()
+    done = client.run_on_scheduler(count_transitions)
     with joblib.parallel_config(backend="dask"):
-        spread = run()
-    assert client.run_on_scheduler(lambda dask_scheduler: dask_scheduler.transition_counter) >= done + 3 * 12
+        spread = work[what]()
+    assert client.run_on_scheduler(count_transitions) > done  # how many depends on how joblib batches them
     assert spread == alone
+
+
+def count_transitions(dask_scheduler: Any) -> int:
+    return int(dask_scheduler.transition_counter)
+
+
+@pytest.mark.usefixtures("client")
+def test_a_search_among_jobs_of_a_cluster_has_one_thread() -> None:
+    with joblib.parallel_config(n_jobs=3):
+        assert count_threads(None) == 3
+    with joblib.parallel_config(backend="dask"):
+        assert joblib.effective_n_jobs() == 2
+        assert (count_threads(None), count_threads(2), count_threads(-1)) == (1, 2, joblib.cpu_count())
+        assert joblib.Parallel()(joblib.delayed(count_threads)(None) for _ in range(3)) == [1, 1, 1]
 
 
 def test_the_command_line_fits_parquet_in_parts(
@@ -594,8 +672,11 @@ def test_the_command_line_fits_parquet_in_parts(
     frame[120:].to_parquet(folder / "1.parquet")
     options = ["--label", "label", "--weight", "dollars", "--ignore", "id", "--regularization", "0.004"]
     given = ["fit", str(folder), *options, "--thresholds", "5", "--dask", client.scheduler.address]
-    assert cli.main([*given, "--out", str(tmp_path / "model.json")]) == 0
-    assert "proved optimal" in capsys.readouterr().out
+    assert cli.main([*given, "--progress", "--out", str(tmp_path / "model.json")]) == 0
+    said = capsys.readouterr()
+    assert "proved optimal" in said.out
+    for step in ("survey", "quantiles", "codes", "sums", "weigh"):
+        assert step in said.err  # a bar for every pass
     model = certree.load(tmp_path / "model.json")
     local = SparseTreeClassifier(3, 0.004, thresholds=5).fit(X.drop(columns="size"), y, weights)
     assert model.objective_ == pytest.approx(local.objective_, rel=1e-12)
@@ -608,6 +689,17 @@ def test_the_command_line_fits_parquet_in_parts(
         assert message in capsys.readouterr().err
     assert cli.main(["fit", str(tmp_path / "table.csv"), *options, "--dask"]) == 2
     assert "--dask reads Parquet files" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_the_command_line_starts_a_cluster_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y, _ = make_table(np.random.default_rng(41), 300, 2, "none")
+    X.drop(columns="size").assign(label=y).to_parquet(tmp_path / "table.parquet")
+    options = ["--label", "label", "--regularization", "0.004", "--thresholds", "5", "--dask", "--jobs", "2"]
+    assert cli.main(["fit", str(tmp_path / "table.parquet"), *options, "--out", str(tmp_path / "model.json")]) == 0
+    assert "proved optimal" in capsys.readouterr().out
+    local = SparseTreeClassifier(3, 0.004, thresholds=5).fit(X.drop(columns="size"), y)
+    assert certree.load(tmp_path / "model.json").objective_ == pytest.approx(local.objective_, rel=1e-12)
 
 
 def test_dask_is_imported_only_where_it_is_asked_for() -> None:

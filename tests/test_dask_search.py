@@ -10,7 +10,7 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,10 @@ import pytest
 
 distributed = pytest.importorskip("distributed", reason="the extra certree[dask] is not installed")
 
-import dask
 from distributed.scheduler import KilledWorker
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_parts import Done, PlainClient
+from in_parts import Done, PlainClient, open_cluster
 from random_problems import CONSTRAINTS, Table, tables
 
 from certree import PolicyTree, SparseTreeClassifier, certify, regularization_path, solve
@@ -33,16 +32,10 @@ from certree.solver import SearchInterrupted
 EVERYWHERE = ("cost_model", "triples", "coarse", "greedy")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def client() -> Iterator[Any]:
-    """Two worker processes of one thread each, on loopback."""
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s", "distributed.worker.memory.terminate": False}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit="1GB"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as own,
-    ):
+    """Of a cluster for one test alone, because tests kill its workers."""
+    with open_cluster() as cluster, distributed.Client(cluster, set_as_default=False) as own:
         yield own
 
 
@@ -133,17 +126,6 @@ class Failed(Done):
         raise KilledWorker("look", None, 3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("is_hopeless", [False, True])
-def test_what_no_worker_survives_is_looked_at_here(is_hopeless: bool) -> None:
-    X, y, weights = make_hard(120, 3)
-    alone = SparseTreeClassifier(3, 0.01).fit(X, y, weights)
-    client = Doomed(is_hopeless)
-    with spread(client):  # type: ignore[arg-type]
-        model = SparseTreeClassifier(3, 0.01).fit(X, y, weights)
-    assert client.n_asked > 3
-    assert (model.status_, model.objective_) == ("optimal", alone.objective_)
-
-
 class Closing(PlainClient):
     """A client that is closed after some questions: it takes no more of them, or never answers."""
 
@@ -168,11 +150,19 @@ class Unanswered(Done):
         pass
 
 
-@pytest.mark.parametrize("is_silent", [False, True])
-def test_a_search_outlives_its_cluster(is_silent: bool) -> None:
+@pytest.mark.parametrize(
+    "make_client",
+    [
+        pytest.param(lambda: Doomed(is_hopeless=False), id="some looks kill their workers"),
+        pytest.param(lambda: Doomed(is_hopeless=True), id="every look kills its worker"),
+        pytest.param(lambda: Closing(is_silent=False), id="the client takes no more questions"),
+        pytest.param(lambda: Closing(is_silent=True), id="the client never answers"),
+    ],
+)
+def test_a_search_outlives_its_workers_and_its_cluster(make_client: Callable[[], Doomed | Closing]) -> None:
     X, y, weights = make_hard(120, 3)
     alone = SparseTreeClassifier(3, 0.01).fit(X, y, weights)
-    client = Closing(is_silent)
+    client = make_client()
     with spread(client):  # type: ignore[arg-type]
         model = SparseTreeClassifier(3, 0.01).fit(X, y, weights)
     assert client.n_asked > 3
@@ -208,6 +198,53 @@ def test_a_table_travels_without_its_engine() -> None:
     assert len(seen) == 1  # a search that is done at once does not travel
 
 
+def ask_hard_question() -> tuple[Any, list[int]]:
+    """A station, and a question that takes it minutes."""
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 12, (2000, 8)), rng.integers(0, 2, 2000)
+    asked: list[tuple[Any, list[int]]] = []
+
+    class Listening(PlainClient):
+        def submit(self, function: Any, *arguments: Any, pure: bool = False) -> Any:
+            if function is spreading.look_at:
+                asked.append(arguments)
+                raise EnoughError
+            return super().submit(function, *arguments, pure=pure)
+
+    class EnoughError(BaseException):
+        pass
+
+    with spread(Listening()), pytest.raises(EnoughError):  # type: ignore[arg-type]
+        SparseTreeClassifier(6, 0.0001).fit(X, y)
+    table, question = asked[0]
+    question[8] = 6  # of shallower trees it is asked first, which takes no time
+    return table.result().open_station(1), question
+
+
+def test_an_interrupted_look_raises() -> None:
+    station, question = ask_hard_question()
+    timers: list[threading.Timer] = []
+
+    def is_stopped() -> bool:  # asked as soon as the look is under way
+        if not timers:
+            timers.append(threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT)))
+            timers[0].start()
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        station.look(question, is_stopped)
+    # Nothing of the interrupt is left: the next look works, and is stopped by whom it asks.
+    assert station.look(question, lambda: True) is None
+
+
+def test_whoever_is_asked_for_a_stop_and_gives_no_answer_ends_the_look() -> None:
+    station, question = ask_hard_question()
+    with pytest.raises(RuntimeError):
+        station.look(question, lambda: "perhaps")
+    with pytest.raises(ZeroDivisionError):
+        station.look(question, lambda: 1 // 0)
+
+
 # A cluster ------------------------------------------------------------------------------------------------------------
 
 
@@ -219,7 +256,7 @@ def kill_one(client: Any) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_that_dies_half_way_changes_nothing(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, weights = make_hard(900, 3)
-    alone = SparseTreeClassifier(3, 0.003).fit(X, y, weights)
+    alone = SparseTreeClassifier(4, 0.003).fit(X, y, weights)
     look, n_looks = spreading._SpreadSearch.look, []
 
     def look_and_kill(self: Any, question: Any, is_stopped: Any) -> Any:
@@ -230,12 +267,11 @@ def test_a_worker_that_dies_half_way_changes_nothing(client: Any, monkeypatch: p
 
     monkeypatch.setattr(spreading._SpreadSearch, "look", look_and_kill)
     with spread(client):
-        model = SparseTreeClassifier(3, 0.003).fit(X, y, weights)
+        model = SparseTreeClassifier(4, 0.003).fit(X, y, weights)
     assert len(n_looks) > 20
     assert (model.status_, model.objective_) == ("optimal", alone.objective_)
     verdict = certify.check(model.certificate_, model.tree_, X, y, weights)
     assert verdict.holds, verdict.failures
-    client.wait_for_workers(2)
 
 
 def count_running(dask_worker: Any) -> int:
@@ -246,7 +282,6 @@ def count_running(dask_worker: Any) -> int:
 def test_a_stop_reaches_the_workers(client: Any, how: str) -> None:
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 12, (2000, 8)), rng.integers(0, 2, 2000)  # hours at this depth
-    client.wait_for_workers(2)
     if how == "Ctrl-C":
         threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with spread(client):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, starmap
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_a_walk_finds_every_corner(seed: int) -> None:
         found.add(best)
         return best
 
-    walk(min(found), max(found), find_between)
+    walk(min(found), max(found), partial(starmap, find_between))
     corners = keep_corners(points, slope, is_better)
     assert set(corners) <= found
     assert len(asked) <= 2 * len(found)

@@ -41,7 +41,7 @@ public:
     Station(Instance instance, const Limits& limits, std::uint32_t switches)
         : instance_(std::move(instance)), limits_(limits), switches_(switches) {}
 
-    // None: `is_stopped` said so, which is asked ten times a second.
+    // None: `is_stopped` said so, which is asked ten times a second. Ctrl-C is raised: there is no answer so far.
     std::optional<std::vector<std::int64_t>> look(const std::vector<std::int64_t>& numbers,
                                                   const nb::object& is_stopped) {
         const Question question = read_question(numbers, instance_);
@@ -61,7 +61,11 @@ public:
                     desk->control.interrupt();
                 }
             };
-            if (!work_watched(work, desk->control, listen)) {
+            const Watched ended = work_watched(work, desk->control, listen);
+            if (ended == Watched::interrupted) {
+                PyErr_SetNone(PyExc_KeyboardInterrupt);
+            }
+            if (ended != Watched::finished) {
                 throw nb::python_error();
             }
             if (failure) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -14,11 +15,17 @@ namespace certree::door {
 
 namespace nb = nanobind;
 
+enum class Watched {
+    finished,     // or stopped by somebody else
+    interrupted,  // by the first Ctrl-C, which is forgotten
+    raising,      // a second Ctrl-C, or another Python exception, is left set
+};
+
 // Runs the work in a thread of its own while this one forwards Ctrl-C and reports, lock held, ten times a second. The
-// first Ctrl-C asks the work to stop and is forgotten, also where it arrives inside a report; a second one, or any
-// other exception, is left set, and the answer is false.
+// first Ctrl-C asks the work to stop, also where it arrives inside a report, and so does whatever a report throws; what
+// is no Python exception is thrown on, once the work has ended.
 template <class Work, class Report>
-bool work_watched(const Work& work, const Control& control, const Report& report) {
+Watched work_watched(const Work& work, const Control& control, const Report& report) {
     using Clock = Control::Clock;
     std::mutex mutex;
     std::condition_variable finished;
@@ -29,16 +36,15 @@ bool work_watched(const Work& work, const Control& control, const Report& report
         is_finished = true;
         finished.notify_all();
     });
-    bool was_interrupted = false;
-    bool is_well = true;
+    Watched ended = Watched::finished;
+    std::exception_ptr failure;
     const auto stop = [&](bool is_interrupt) {
         control.interrupt();
-        is_well = is_interrupt && !was_interrupted;
-        was_interrupted = true;
-        return is_well;
+        ended = is_interrupt && ended == Watched::finished ? Watched::interrupted : Watched::raising;
+        return ended;
     };
     Clock::time_point next_report = Clock::now() + std::chrono::milliseconds(100);
-    while (is_well) {
+    while (ended != Watched::raising && !failure) {
         {
             nb::gil_scoped_release release;
             std::unique_lock lock(mutex);
@@ -47,7 +53,7 @@ bool work_watched(const Work& work, const Control& control, const Report& report
             }
         }
         if (PyErr_CheckSignals() != 0) {
-            if (!stop(PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0)) {
+            if (stop(PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0) == Watched::raising) {
                 break;
             }
             PyErr_Clear();
@@ -57,15 +63,23 @@ bool work_watched(const Work& work, const Control& control, const Report& report
             try {
                 report();
             } catch (nb::python_error& error) {
-                if (!stop(error.matches(PyExc_KeyboardInterrupt))) {
+                if (stop(error.matches(PyExc_KeyboardInterrupt)) == Watched::raising) {
                     error.restore();
                 }
+            } catch (...) {
+                control.interrupt();
+                failure = std::current_exception();
             }
         }
     }
-    nb::gil_scoped_release release;
-    worker.join();
-    return is_well;
+    {
+        nb::gil_scoped_release release;
+        worker.join();
+    }
+    if (failure) {
+        std::rethrow_exception(failure);
+    }
+    return ended;
 }
 
 }  // namespace certree::door

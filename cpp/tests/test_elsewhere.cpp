@@ -17,7 +17,9 @@ Options draw_options(Random& random, const Table& table) {
     options.constraints.min_samples_leaf = chance(random, 0.3) ? pick(random, 2, 3) : 1;
     options.constraints.min_weight_leaf = chance(random, 0.2) ? uniform(random, 0.0, 0.2) * table.normaliser() : 0.0;
     options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, 1) : 0;
-    options.switches = no_cost_model | (chance(random, 0.5) ? no_triples | no_coarse | no_greedy : 0U);
+    // Where sums over cells are the answer, no root test is looked at.
+    options.switches = no_cost_model | (chance(random, 0.8) ? no_cells : 0U) |
+                       (chance(random, 0.5) ? no_triples | no_coarse | no_greedy : 0U);
     options.n_elsewhere = pick(random, 1, 3);
     return options;
 }

@@ -14,18 +14,23 @@ from typing import TypeVar
 Point = TypeVar("Point")
 
 
-def walk(first: Point, last: Point, find_between: Callable[[Point, Point], Point | None]) -> None:
-    """Asks for a corner between two neighbours, from the left, until there is none left to find.
+def walk(
+    first: Point, last: Point, find_between: Callable[[Sequence[tuple[Point, Point]]], Iterable[Point | None]]
+) -> None:
+    """Asks for a corner in every gap between neighbours, round by round, until there is none left to find.
 
-    `find_between` solves at the price at which the two are as good: it returns what lies beyond their line, which is a
-    point of the hull, or None where nothing does. Whoever asks keeps the points.
+    `find_between` takes the gaps of a round, which do not depend on each other. For each of them it solves at the price
+    at which both ends are as good: it gives what lies beyond their line, which is a point of the hull, or None where
+    nothing does. Whoever asks keeps the points.
     """
-    pairs = [(first, last)]
-    while pairs:
-        one, two = pairs.pop()
-        middle = find_between(one, two)
-        if middle is not None:
-            pairs += [(middle, two), (one, middle)]
+    gaps = [(first, last)]
+    while gaps:
+        gaps = [
+            gap
+            for (one, two), middle in zip(gaps, find_between(gaps), strict=True)
+            if middle is not None
+            for gap in ((one, middle), (middle, two))
+        ]
 
 
 def keep_corners(

@@ -10,14 +10,14 @@ tree below their line, a new point of the hull, or proves that there is none.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from typing import Any, overload
-
-from joblib import effective_n_jobs
 
 from certree.display import align, show_rows
 from certree.features import make_features
+from certree.folds import count_threads, learn_each
 from certree.hull import keep_corners, price_corners, price_inside, walk
 from certree.limits import Limits
 from certree.plot import plot_path
@@ -176,7 +176,8 @@ def regularization_path(
 ) -> RegularizationPath:
     """All optimal trees of a weighted table, over every penalty λ from 0 to infinity.
 
-    Only a few trees are optimal for any λ; they lie on the lower convex hull of loss against leaves.
+    Only a few trees are optimal for any λ; they lie on the lower convex hull of loss against leaves. `SparseTreeCV`
+    scores all of them on held-out rows and chooses one; its `path_` is this path.
 
     Parameters
     ----------
@@ -217,7 +218,7 @@ def regularization_path(
     """
     if n_jobs is not None and n_threads is not None:
         raise ValueError("give n_jobs or n_threads, not both")
-    threads = effective_n_jobs(n_jobs) if n_threads is None else n_threads
+    threads = count_threads(n_jobs) if n_threads is None else n_threads
     table = read_table(X)
     weights = check_weights(sample_weight, table.n_rows)
     features = make_features(
@@ -252,33 +253,33 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
     is_complete = True
     found: list[Solution] = []
 
-    def answer(target: Problem) -> Solution:
+    def answer(targets: Iterable[Problem]) -> Iterator[Solution]:
         nonlocal is_complete
-        solution = search(target, limits, verbose=verbose)
-        is_complete = is_complete and solution.is_optimal
-        if solution.status == "interrupted":
-            found.append(solution)
-            raise KeyboardInterrupt
-        return solution
+        asked = ((target, limits, verbose) for target in targets)
+        # Either the threads of one search after the other, or searches side by side.
+        is_threaded = limits is not None and limits.n_threads > 1
+        for solution in starmap(_search, asked) if is_threaded else learn_each(_search, asked):
+            is_complete = is_complete and solution.is_optimal
+            if solution.status == "interrupted":
+                found.append(solution)
+                raise KeyboardInterrupt
+            yield solution
 
-    def find_between(small: Solution, large: Solution) -> Solution | None:
-        # A solve that a limit ended may have as many leaves as an end: then it has nothing between.
-        if not (small.tree.n_leaves < large.tree.n_leaves and small.loss > large.loss):
-            return None
-        slope = _slope(small, large)
-        middle = answer(problem.with_regularization(slope))
-        on_line = small.loss + slope * small.tree.n_leaves
-        # Below the line by more than rounding, or else what was found is one of the ends or ties with them.
-        if not middle.upper < on_line - 2 * middle.rounding - 1e-15 * on_line:
-            return None
-        found.append(middle)
-        return middle
+    def find_between(gaps: Sequence[tuple[Solution, Solution]]) -> Iterator[Solution | None]:
+        answers = answer(problem.with_regularization(_slope(*gap)) for gap in gaps if _is_open(*gap))
+        for small, large in gaps:
+            middle = next(answers) if _is_open(small, large) else None
+            if middle is not None and _is_below(middle, small, _slope(small, large)):
+                found.append(middle)
+                yield middle
+            else:
+                yield None
 
-    lone_leaf = answer(replace(problem, regularization=0.0, max_depth=0))
+    [lone_leaf] = answer([replace(problem, regularization=0.0, max_depth=0)])
     found.append(lone_leaf)
     try:
         # At λ = 0 leaves cost nothing, so this tree may carry idle ones; the hull prefers a smaller tree of its loss.
-        end = answer(problem.with_regularization(0.0))
+        [end] = answer([problem.with_regularization(0.0)])
         found.append(end)
         walk(lone_leaf, end, find_between)
     except KeyboardInterrupt:
@@ -291,6 +292,22 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
         for corner, (low, high) in zip(corners, price_corners(corners, _slope), strict=True)
     ]
     return RegularizationPath(tuple(points), is_complete)
+
+
+def _search(target: Problem, limits: Limits | None, verbose: int) -> Solution:
+    """One search of a path, as a job that can travel."""
+    return search(target, limits, verbose=verbose)
+
+
+def _is_open(small: Solution, large: Solution) -> bool:
+    """Whether there may be a corner between: a search that a limit ended may have as many leaves as an end."""
+    return small.tree.n_leaves < large.tree.n_leaves and small.loss > large.loss
+
+
+def _is_below(middle: Solution, small: Solution, slope: float) -> bool:
+    """Below the line by more than rounding, or else what was found is one of the ends or ties with them."""
+    on_line = small.loss + slope * small.tree.n_leaves
+    return middle.upper < on_line - 2 * middle.rounding - 1e-15 * on_line
 
 
 def _is_better(small: Solution, large: Solution) -> bool:

@@ -29,7 +29,8 @@ class Spread:
     Examples
     --------
     >>> from certree.policy import good_policies
-    >>> policies = good_policies([[1], [2], [3]], [[0, 1], [0, 1], [0, -1]], tolerance=0.4, max_depth=1)
+    >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 1], [0, -1]]
+    >>> policies = good_policies(X, rewards, tolerance=0.4, max_depth=1)
     >>> spread = policies.spread({0: 0.0, 1: 1.0})
     >>> round(spread.least, 3), round(spread.most, 3), spread.is_exact
     (0.333, 1.0, True)

@@ -6,9 +6,11 @@ partition, sums from coded rows. Sums are whole numbers, so making them again ch
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from distributed import Client, as_completed
@@ -19,6 +21,8 @@ from certree.sums import Block, Branch, CodeTests, Found, LeafRule, weigh_cells
 
 IN_FLIGHT = 3
 """Blocks of sums that are in the making at the same time."""
+MOST_PICKS = 4096
+"""Small tasks that one pass may take to send columns to different workers."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +31,22 @@ class Crew:
 
     client: Client
     verbose: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    """What every step has taken so far, by name."""
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """A part of a step."""
+        start = time.perf_counter()
+        yield
+        self.seconds[what] = self.seconds.get(what, 0.0) + time.perf_counter() - start
 
     def run(self, tasks: Sequence[Any], what: str) -> list[Any]:
         """The results of delayed tasks; the first error is raised."""
-        futures = self.client.compute(list(tasks))
-        self._watch(futures, what)
-        return list(self.client.gather(futures))
+        with self.timed(what):
+            futures = self.client.compute(list(tasks))
+            self._watch(futures, what)
+            return list(self.client.gather(futures))
 
     def hold(self, tasks: Sequence[Any]) -> list[Any]:
         """Futures of delayed tasks, whose results stay with the workers."""
@@ -40,9 +54,30 @@ class Crew:
 
     def read(self, function: Any, futures: Sequence[Any], what: str) -> list[Any]:
         """What a small function says of results that stay with the workers."""
-        found = [self.client.submit(function, future, pure=False) for future in futures]
-        self._watch(found, what)
-        return list(self.client.gather(found))
+        with self.timed(what):
+            found = [self.client.submit(function, future, pure=False) for future in futures]
+            self._watch(found, what)
+            return list(self.client.gather(found))
+
+    def read_columns(
+        self, pick: Any, function: Any, futures: Sequence[Any], columns: Mapping[int, Any], what: str
+    ) -> dict[int, Any]:
+        """function(what all of the results hold of some columns, these) for groups of columns, side by side.
+
+        The results may be large, and what the function says of them small: they travel between workers alone.
+        """
+        with self.timed(what):
+            self._watch(futures, what)
+            n_threads = sum(self.client.nthreads().values())
+            n_groups = max(1, min(len(columns), n_threads, MOST_PICKS // len(futures)))
+            asked = []
+            for place in range(n_groups):
+                own = {column: columns[column] for column in sorted(columns)[place::n_groups]}
+                picked = futures
+                if n_groups > 1:
+                    picked = [self.client.submit(pick, future, tuple(own), pure=False) for future in futures]
+                asked.append(self.client.submit(function, list(picked), own, pure=False))
+            return {column: said for found in self.client.gather(asked) for column, said in found.items()}
 
     def _watch(self, futures: Sequence[Any], what: str) -> None:
         if self.verbose:

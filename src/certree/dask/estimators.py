@@ -169,6 +169,7 @@ class DaskSparseTreeClassifier(ClassifierMixin, DaskTreeEstimator):
     regularization : float, default=0.01
         The penalty λ per leaf, in units of the normalised weighted loss.
     max_leaves : int or None, default=None
+        The most leaves that the tree may have.
     min_samples_leaf : int, default=1
         Rows (of positive weight) that every leaf must hold.
     min_weight_leaf : float, default=0.0
@@ -176,8 +177,11 @@ class DaskSparseTreeClassifier(ClassifierMixin, DaskTreeEstimator):
     thresholds : int, default=64
         Thresholds of a numeric column at most: all where it has no more, else weighted quantiles of the whole table.
     forbidden : None, column, test or list of them, default=None
+        Columns and tests that the tree may not ask, as in `SparseTreeClassifier`.
     class_weight : dict, "balanced" or None, default=None
+        As in `SparseTreeClassifier`.
     categorical_features : "auto", mask, numbers or names, default="auto"
+        As in `SparseTreeClassifier`.
     gather_limit : int, default=2**30
         Bytes of coded, merged rows that may be gathered on one worker for a search deeper than three.
     time_limit : float or None, default=None
@@ -265,9 +269,11 @@ class DaskSparseTreeClassifier(ClassifierMixin, DaskTreeEstimator):
         Parameters
         ----------
         X : dask DataFrame or Array, rows × columns
+            The columns that a tree may ask about.
         y : dask Series or Array of n labels
             Partitioned as X is.
         sample_weight : dask Series or Array of n weights, default=None
+            What a wrong label costs, per row. None: every row costs 1.
 
         Returns
         -------
@@ -356,14 +362,19 @@ class DaskPolicyTree(DaskTreeEstimator):
     Parameters
     ----------
     max_depth : int or None, default=2
+        As in `DaskSparseTreeClassifier`.
     regularization : float, default=0.0
         The penalty λ per leaf, in units of the mean reward.
     max_leaves : int or None, default=None
+        The most leaves that the tree may have.
     min_samples_leaf : int, default=1
+        The least number of rows in a leaf.
     min_samples_arm : int, default=0
         Rows of every action's arm that every leaf must hold; `fit` then needs `treatment`.
     thresholds : int, default=64
+        As in `DaskSparseTreeClassifier`.
     forbidden : None, column, test or list of them, default=None
+        Columns and tests that the tree may not ask, as in `PolicyTree`.
     gather_limit, time_limit, memory_limit, client, verbose :
         As in `DaskSparseTreeClassifier`.
 
@@ -438,9 +449,11 @@ class DaskPolicyTree(DaskTreeEstimator):
         Parameters
         ----------
         X : dask DataFrame or Array, rows × columns
+            The columns that a policy may ask about.
         rewards : dask DataFrame or Array, rows × actions
             What each action would bring each row. A frame's columns name the actions; those of an Array are 0 to K − 1.
         sample_weight : dask Series or Array of n weights, default=None
+            How much each row counts. None: all alike.
         treatment : dask Series or Array of n actions, default=None
             The arm of each row, for `min_samples_arm`.
 

@@ -26,13 +26,16 @@ from certree.dask.crew import Crew
 from certree.dask.parts import Collections, Task, lazy
 from certree.dask.survey import (
     Brackets,
-    Profile,
+    Decided,
+    Sought,
     Survey,
+    decide,
     find_quantiles,
     join_columns,
     join_labels,
     make_codings,
     make_whole_features,
+    pick,
     profile,
     read_categorical,
     survey,
@@ -156,12 +159,11 @@ def describe(
     orders = {index: column.order for index, column in enumerate(columns) if column.order is not None}
     n_passes = 2
 
-    def ask(brackets: Brackets, most_points: int) -> list[Mapping[int, Profile]]:
+    def ask(brackets: Brackets, most_points: int, sought: Mapping[int, Sought]) -> dict[int, Decided]:
         nonlocal n_passes
         n_passes += 1
-        return crew.run(
-            lazy(collections, profile, task, find_exponent(weight), brackets, orders, most_points), "quantiles"
-        )
+        parts = crew.hold(lazy(collections, profile, task, find_exponent(weight), brackets, orders, most_points))
+        return crew.read_columns(pick, decide, parts, sought, "quantiles")
 
     cut = [index for index, column in enumerate(columns) if column.distinct is None]
     cuts = find_quantiles(cut, settings.thresholds, collections.n_parts, ask)
@@ -296,9 +298,10 @@ def _solve_shallow(
     rule = whole.channels.rule
     gains = Gains(whole.tests, rule, rule.lone(whole.sums if sums is None else sums))
     blocks = _plan(whole, settings, depth) if depth > 0 else []
-    for found in crew.weigh_blocks(groups, blocks, whole.tests, rule, depth, grown, leaf):
-        gains.add(found)
-    value, branch = gains.best_tree(depth, penalty, settings.max_leaves)
+    with crew.timed("sums"):
+        for found in crew.weigh_blocks(groups, blocks, whole.tests, rule, depth, grown, leaf):
+            gains.add(found)
+        value, branch = gains.best_tree(depth, penalty, settings.max_leaves)
     return value, branch, {"blocks": len(blocks), "cells": sum(block.n_amounts for block in blocks)}
 
 
@@ -310,9 +313,10 @@ def _search_gathered(
     n_bytes = len(sizes) * (1 if sizes.max() <= 1 << 8 else 2) + 8 * len(whole.sums)
     most_rows = settings.gather_limit // n_bytes
     join = partial(work.join_merged, sizes=sizes, most_rows=most_rows)
-    merged = crew.fold(work.merge_parts, groups, join, sizes, most_rows)
-    found = crew.client.submit(_search, merged, whole.features, whole.rows_of_codes, whole.channels, settings,
-                               whole.normaliser, pure=False).result()  # fmt: skip
+    with crew.timed("search"):
+        merged = crew.fold(work.merge_parts, groups, join, sizes, most_rows)
+        found = crew.client.submit(_search, merged, whole.features, whole.rows_of_codes, whole.channels, settings,
+                                   whole.normaliser, pure=False).result()  # fmt: skip
     if found is None:
         return None
     channels = whole.channels
@@ -450,7 +454,7 @@ def solve(
         rounding=rounding,
         statistics={
             **found.statistics, "passes": whole.n_passes + 1, "merged_rows": whole.n_rows,
-            "tests": whole.features.n_tests, "coded_rows": whole.n_merged,
+            "tests": whole.features.n_tests, "coded_rows": whole.n_merged, "step_seconds": dict(crew.seconds),
         },
         limits=asdict(Limits(settings.time_limit, settings.memory_limit)),
         version=PACKAGE_VERSION,

@@ -313,37 +313,74 @@ def _choose_points(values: Array, amounts: Array, n_points: int) -> tuple[Array,
     return points, upto, upto - equal
 
 
-Ask = Callable[[Brackets, int], Sequence[Mapping[int, Profile]]]
-"""A pass: the profiles of all partitions, for brackets and so many points."""
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """The quantiles of one column that are not decided yet."""
+
+    targets: Array | None
+    """int64; the amounts that they are the first to reach. None: whatever the whole weight says."""
+    thresholds: int
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What the points of all partitions say about one column."""
+
+    cuts: Array
+    """float64; the quantiles that are decided."""
+    last: float
+    """The largest value but one; the largest ends no bin but the last."""
+    sought: Sought
+    """The other quantiles."""
+    brackets: Array
+    """What these lie in."""
+
+
+def decide(profiles: Sequence[Mapping[int, Profile]], sought: Mapping[int, Sought]) -> dict[int, Decided]:
+    """For some columns what the profiles of all partitions say about their quantiles."""
+    return {
+        column: _decide_column([found[column] for found in profiles if column in found], own)
+        for column, own in sought.items()
+    }
+
+
+def _decide_column(profiles: Sequence[Profile], sought: Sought) -> Decided:
+    targets = sought.targets
+    if targets is None:
+        targets = quantile_targets(sum(int(one.upto[-1]) for one in profiles), sought.thresholds)
+    last = np.unique([value for one in profiles for value in one.last])[-2]
+    cuts, still, brackets = _refine(profiles, targets)
+    return Decided(cuts, float(last), replace(sought, targets=still), brackets)
+
+
+def pick(found: Mapping[int, Profile], columns: Sequence[int]) -> dict[int, Profile]:
+    """The profiles of some columns of a partition."""
+    return {column: found[column] for column in columns if column in found}
+
+
+Ask = Callable[[Brackets, int, Mapping[int, Sought]], Mapping[int, Decided]]
+"""A pass: what all partitions say, by points inside brackets and so many of them."""
 
 
 def find_quantiles(columns: Sequence[int], thresholds: int, n_parts: int, ask: Ask) -> dict[int, Array]:
     """For each column the values after which it is cut: those of `_quantile_cuts` on the whole table."""
     most_points = max(64, min(4096, MOST_POINTS // max(n_parts, 1)))
     brackets: dict[int, Array] = {column: np.array([[-np.inf, np.inf]]) for column in columns}
-    cuts: dict[int, set[float]] = {column: set() for column in columns}
-    targets: dict[int, Array] = {}
+    sought = {column: Sought(None, thresholds) for column in columns}
+    cuts: dict[int, list[Array]] = {column: [] for column in columns}
     limit: dict[int, float] = {}
     while brackets:
-        profiles = ask(brackets, most_points)
-        waiting: dict[int, Array] = {}
-        for column in brackets:
-            own = [found[column] for found in profiles if column in found]
-            if column not in targets:
-                total = sum(int(one.upto[-1]) for one in own)
-                targets[column] = quantile_targets(total, thresholds)
-                last = np.unique([value for one in own for value in one.last])
-                limit[column] = float(last[-2])  # the largest value ends no bin but the last
-            open_targets, rest = _refine(own, targets[column], cuts[column])
-            targets[column] = open_targets
-            if len(rest):
-                waiting[column] = rest
-        brackets = waiting
-    return {column: np.unique(np.minimum(np.array(sorted(found)), limit[column])) for column, found in cuts.items()}
+        decided = ask(brackets, most_points, sought)
+        for column, own in decided.items():
+            cuts[column].append(own.cuts)
+            limit[column] = own.last
+        sought = {column: own.sought for column, own in decided.items() if len(own.brackets)}
+        brackets = {column: decided[column].brackets for column in sought}
+    return {column: np.unique(np.minimum(np.concatenate(found), limit[column])) for column, found in cuts.items()}
 
 
-def _refine(profiles: Sequence[Profile], targets: Array, cuts: set[float]) -> tuple[Array, Array]:
-    """Add the quantiles that are decided to the cuts; the others' targets, and the brackets that they lie in."""
+def _refine(profiles: Sequence[Profile], targets: Array) -> tuple[Array, Array, Array]:
+    """The quantiles that are decided; the others' targets, and the brackets that they lie in."""
     values, places = np.unique(np.concatenate([one.values for one in profiles]), return_inverse=True)
     # Three step functions of the value, as what each point adds at its own value and at the next one. What is hidden
     # between two points of a partition weighs what lies between them: it counts in `most` and `before` from the first
@@ -358,6 +395,7 @@ def _refine(profiles: Sequence[Profile], targets: Array, cuts: set[float]) -> tu
         np.add.at(steps[2], place + 1, following - one.before)
         steps[1:, 0] += one.before[0]
     least, most, before = np.cumsum(steps[:, :-1], axis=1)
+    cuts: set[float] = set()
     still: list[int] = []
     rest: set[tuple[float, float]] = set()
     for target in targets.tolist():
@@ -369,7 +407,8 @@ def _refine(profiles: Sequence[Profile], targets: Array, cuts: set[float]) -> tu
         low = int(np.searchsorted(most, target)) - 1
         still.append(target)
         rest.add((float(values[low]) if low >= 0 else -np.inf, high))
-    return np.array(still, dtype=np.int64), np.array(_part(rest), dtype=np.float64).reshape(-1, 2)
+    brackets = np.array(_part(rest), dtype=np.float64).reshape(-1, 2)
+    return np.array(sorted(cuts)), np.array(still, dtype=np.int64), brackets
 
 
 def _part(brackets: set[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
 from typing import Any, overload
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from certree.display import align, show_rows
+from certree.folds import count_threads
 from certree.hull import keep_corners, price_corners, price_inside, walk
 from certree.limits import Limits
 from certree.plot import plot_budget_curve
@@ -39,7 +41,8 @@ class BudgetPoint:
     Examples
     --------
     >>> from certree.policy import budget_curve
-    >>> point = budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)[-1]
+    >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 2], [0, -1]]
+    >>> point = budget_curve(X, rewards, spends=[0, 1], max_depth=1)[-1]
     >>> point.leaves, point.status
     (2, 'optimal')
     """
@@ -68,7 +71,8 @@ class BudgetCurve(Sequence[BudgetPoint]):
     Examples
     --------
     >>> from certree.policy import budget_curve
-    >>> curve = budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)
+    >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 2], [0, -1]]
+    >>> curve = budget_curve(X, rewards, spends=[0, 1], max_depth=1)
     >>> round(curve.at(0.7).value, 3), curve.is_complete
     (1.0, True)
     """
@@ -183,9 +187,11 @@ def budget_curve(
     Parameters
     ----------
     X : array or frame, rows × columns, or Log
+        The columns that a policy may ask about, or the log that has them.
     rewards : n × K array or frame, or Scores
         What each action would bring each row.
     sample_weight : array of n weights, default=None
+        How much each row counts. None: all alike.
     treatment : array of n actions, default=None
         The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
     spends, control :
@@ -212,7 +218,8 @@ def budget_curve(
     Examples
     --------
     >>> from certree.policy import budget_curve
-    >>> curve = budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)
+    >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 2], [0, -1]]
+    >>> curve = budget_curve(X, rewards, spends=[0, 1], max_depth=1)
     >>> [(round(point.spend, 3), round(point.value, 3)) for point in curve]
     [(0.0, 0.0), (0.667, 1.0)]
     """
@@ -239,7 +246,7 @@ def budget_curve(
         math.fsum((largest * weights).tolist()) / total
         for largest in (amounts.max(axis=1), np.abs(amounts).max(axis=1))
     )
-    limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
+    limits = Limits(time_limit, memory_limit, count_threads(n_jobs))
     return _Walk(spending, limits, verbose).run(ceiling, size)
 
 
@@ -293,7 +300,7 @@ class _Walk:
     def _walk(self) -> None:
         frugal = self._find_frugal()
         lavish, _ = self._solve(0.0, frugal)
-        walk(frugal, lavish, self._find_between)
+        walk(frugal, lavish, partial(starmap, self._find_between))
 
     def _find_between(self, frugal: Candidate, lavish: Candidate) -> Candidate | None:
         if not (_is_less(frugal.spend, lavish.spend) and frugal.objective > lavish.objective):

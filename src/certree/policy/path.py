@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from joblib import effective_n_jobs
-
+from certree.folds import count_threads
 from certree.limits import Limits
 from certree.path import PathPoint, RegularizationPath, trace_path
 from certree.policy.log import open_log
@@ -57,9 +56,11 @@ def regularization_path(
     Parameters
     ----------
     X : array or frame, rows × columns, or Log
+        The columns that a policy may ask about, or the log that has them.
     rewards : n × K array or frame, or Scores
         What each action would bring each row.
     sample_weight : array of n weights, default=None
+        How much each row counts. None: all alike.
     treatment : array of n actions, default=None
         The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
     max_depth, max_leaves, min_samples_leaf, min_samples_arm, thresholds, verbose :
@@ -101,6 +102,6 @@ def regularization_path(
         min_samples_arm=min_samples_arm,
         thresholds=thresholds,
     )
-    path = trace_path(problem, Limits(time_limit, memory_limit, effective_n_jobs(n_jobs)), verbose=verbose)
+    path = trace_path(problem, Limits(time_limit, memory_limit, count_threads(n_jobs)), verbose=verbose)
     ceiling = math.fsum((amounts.max(axis=1) * weights).tolist()) / math.fsum(weights.tolist())
     return PolicyPath(path.points, path.is_complete, ceiling)
