@@ -455,7 +455,7 @@ def test_claims_about_time_are_judged() -> None:
     assert look.find_sample_size(sizes).verdict == "confirmed"
     late, done = row_of("DL8.5", status="time_limit", limit=10, set="fico"), row_of("DL8.5", limit=10)
     assert look.find_dl85([late]).verdict == "confirmed"
-    assert "in 1 of 2 cells of depth 2 (on fico)" in look.find_dl85([late, done]).found
+    assert "in 1 of 2 cells of depth 2 (on FICO)" in look.find_dl85([late, done]).found
     for find in (look.find_duplication, look.find_ways, look.find_dl85, look.find_reference, look.find_sample_size):
         assert find([]).verdict == "not measured"
 

@@ -1,4 +1,4 @@
-"""The paper's whole study, beside today's rivals.
+"""The paper's whole study, beside today's packages.
 
     python -m benchmarks --suite paper                      # runs what is missing, then draws the figures and the page
     python -m benchmarks --suite paper --plan quick         # minutes, on embedded and generated tables

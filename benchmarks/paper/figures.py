@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, ScalarFormatter
+from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-from benchmarks.paper.look import LEAST_SECONDS, PAPERS, Row, average, has_tree, names, number, of, seconds
+from benchmarks.paper.look import LEAST_SECONDS, PAPERS, SHOWN, Row, average, has_tree, names, number, of, seconds
 
 STYLES = {
     "direct, guessed": ("*", "tab:blue"),
@@ -29,8 +29,10 @@ STYLES = {
     "imodels": ("P", "tab:gray"),
 }
 """What is drawn, and how."""
-TITLES = {"netherlands": "netherlands (11,000 raw rows)", "netherlands-20000": "netherlands (20,000 rows, 22 tests)"}
-TITLES |= {"diabetes": "diabetes (a seeded sample)"}
+TITLES = SHOWN | {
+    "netherlands": "Netherlands (11,000 raw rows)", "netherlands-20000": "Netherlands (20,000 rows, 22 tests)",
+    "diabetes": "Diabetes (a seeded sample)",
+}  # fmt: skip
 Panel = Callable[[Any, str], None]
 
 
@@ -101,7 +103,7 @@ def _draw_duplication(rows: list[Row]) -> Figure | None:
         else:
             axis.set_ylim(0, None)
 
-    figure = _panels(names(own, "set"), draw, ("rows doubled, % (0 is drawn at 5)", "processor seconds"), 1)
+    figure = _panels(names(own, "set"), draw, ("rows duplicated, % (0 is drawn at 5)", "processor seconds"), 1)
     figure.set_size_inches(6.5, 4.2)
     return figure
 
@@ -126,7 +128,7 @@ def _draw_trade_off(rows: list[Row], across: str, up: str) -> Figure | None:
             axis.axhline(statistics.fmean(boosted), color="black", linewidth=1, label="boosting")
         if across == "leaves":
             axis.set_xscale("log", base=2)
-            axis.xaxis.set_major_formatter(ScalarFormatter())
+            axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         else:
             axis.set_xscale("log")
             axis.xaxis.set_minor_formatter(NullFormatter())

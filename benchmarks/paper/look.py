@@ -21,6 +21,11 @@ DIGITS = 2e-6
 """What six digits of a row leave open."""
 LEAST_SECONDS = 1e-4
 """Shorter times are not told apart."""
+SHOWN = {
+    "lalonde": "Lalonde", "broward": "Broward", "coupon": "Coupon", "diabetes": "Diabetes", "compas": "COMPAS",
+    "fico": "FICO", "netherlands": "Netherlands", "netherlands-20000": "Netherlands (20,000 rows)",
+}  # fmt: skip
+"""How sets are named in text."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,12 @@ def geometric(values: Iterable[float]) -> float:
     return math.exp(statistics.fmean(logs)) if logs else math.nan
 
 
+def signed(value: float, digits: int = 2) -> str:
+    """With its sign, and without one where nothing is left of it."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text[1:] if float(f"{value:.{digits}f}") == 0.0 else text
+
+
 # Claims ---------------------------------------------------------------------------------------------------------------
 
 
@@ -136,7 +147,8 @@ def find_duplication(rows: list[Row]) -> Finding:
         theirs = sorted(of(own, method=rival), key=lambda row: number(row, "percent"))
         found += (
             f" {rival}, which searches the guessed thresholds alone, goes from {seconds(theirs[0]):.2g} s at "
-            f"{theirs[0]['percent']} % to {seconds(theirs[-1]):.2g} s at {theirs[-1]['percent']} %."
+            f"{float(theirs[0]['percent']):,.0f} % to {seconds(theirs[-1]):.2g} s at "
+            f"{float(theirs[-1]['percent']):,.0f} %."
         )
     return Finding(paper, found, verdict(slower / len(ratios)))
 
@@ -178,8 +190,8 @@ def find_sparsity(rows: list[Row], figure: str) -> Finding:
     ahead = [lead for own in leads.values() for lead in own if TOLERANCE < lead < math.inf]
     words = "; ".join(f"{rival} {equalled[rival]} of {len(own)}" for rival, own in leads.items())
     found = (
-        f"Of {total} trees of rivals, {beaten} ({beaten / total:.0%}) are equalled or beaten in {where} accuracy by a "
-        f"tree of “{PAPERS}” with no more leaves, on the same split ({words})."
+        f"Of {total:,} trees of rivals, {beaten:,} ({beaten / total:.0%}) are equalled or beaten in {where} accuracy "
+        f"by a tree of “{PAPERS}” with no more leaves, on the same split ({words})."
     )
     if ahead:
         found += (
@@ -210,7 +222,7 @@ def find_time(rows: list[Row], figure: str) -> Finding:
     found = (
         f"At the smallest penalty and the same depth, “{PAPERS}” takes {ratio:.1f} times as long as CART by geometric "
         f"mean (the guess of thresholds is not counted). Its {where} accuracy is at least CART's in {better} of "
-        f"{len(pairs)} cells, {100 * statistics.fmean(gains):+.2f} points on average."
+        f"{len(pairs)} cells, {signed(100 * statistics.fmean(gains))} points on average."
     )
     on_accuracy = verdict(better / len(pairs), 0.85)
     # Half as long again is not almost the same.
@@ -242,7 +254,7 @@ def find_dl85(rows: list[Row]) -> Finding:
 
 
 def _where(rows: list[Row]) -> str:
-    return f" (on {', '.join(names(rows, 'set'))})" if rows else ""
+    return f" (on {', '.join(SHOWN.get(name, name) for name in names(rows, 'set'))})" if rows else ""
 
 
 def find_ways(rows: list[Row]) -> Finding:
@@ -268,7 +280,7 @@ def find_ways(rows: list[Row]) -> Finding:
                 ratios[way] = ratio
             words.append(
                 f"“{way + tests}” takes {ratio:.2f} times as long as “direct{tests}” ({len(done)} cells that no limit "
-                f"ended), with {gains['train']:+.2f} points of training and {gains['test']:+.2f} of test accuracy"
+                f"ended), with {signed(gains['train'])} points of training and {signed(gains['test'])} of test accuracy"
             )
     if not words:
         return Finding(paper, "Not measured yet.", "not measured")
@@ -286,7 +298,7 @@ def find_sample_size(rows: list[Row]) -> Finding:
             ends = sorted(means, key=float)
             gain = 100 * (means[ends[-1]] - means[ends[0]])
             rising.append(gain > 0)
-            words.append(f"{name} {gain:+.2f}")
+            words.append(f"{SHOWN.get(name, name)} {signed(gain)}")
     if not words:
         return Finding(paper, "Not measured yet.", "not measured")
     found = f"Points of training accuracy from the smallest to the largest sample: {', '.join(words)}."
@@ -305,7 +317,8 @@ def find_reference(rows: list[Row]) -> Finding:
             worse = statistics.fmean(number(one, "objective") - number(other, "objective") for one, other in done)
             words.append(
                 f"“direct{tests}, reference” takes {ratios[-1]:.2f} times as long as “direct{tests}” ({len(done)} "
-                f"cells that no limit ended; fitting the reference is not counted), and its objective is {worse:+.4f}"
+                "cells that no limit ended; fitting the reference is not counted), and its objective changes by "
+                f"{signed(worse, 4)}"
             )
     if not words:
         return Finding(paper, "Not measured yet.", "not measured")
@@ -328,8 +341,8 @@ def find_optimality(rows: list[Row]) -> Finding:
     if not compared:
         return Finding(paper, "Not measured yet.", "not measured")
     found = (
-        f"In {compared} comparisons with a tree that certree has proved optimal, on the same rows, tests, depth and λ, "
-        f"{len(beaten)} trees of others have a lower objective{': ' + '; '.join(beaten[:5]) if beaten else ''}. "
+        f"In {compared:,} comparisons with a tree that certree has proved optimal, on the same rows, tests, depth and "
+        f"λ, {len(beaten)} trees of others have a lower objective{': ' + '; '.join(beaten[:5]) if beaten else ''}. "
         "Objectives are recomputed from predictions."
     )
     return Finding(paper, found, "not confirmed" if beaten else "confirmed")
