@@ -11,6 +11,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,20 @@ def test_a_docstring_has_an_example_and_says_what_goes_in_and_out(name: str) -> 
         is_method = inspect.isfunction(member) or isinstance(member, (property, classmethod, staticmethod))
         if is_method and not own.startswith("_") and not own.endswith("_request"):
             assert inspect.getdoc(member), own
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTED))
+def test_every_parameter_in_the_reference_is_described(name: str) -> None:
+    found = find(name)
+    members = vars(found).items() if inspect.isclass(found) else ()
+    public = [getattr(member, "__func__", member) for own, member in members if not own.startswith("_")]
+    for documented in (found, *filter(inspect.isfunction, public)):
+        for section in re.findall(
+            r"^Parameters\n-+\n(.*?)(?:\n\n|\Z)", inspect.getdoc(documented) or "", re.MULTILINE | re.DOTALL
+        ):
+            lines = section.split("\n")
+            for line, following in pairwise([*lines, ""]):
+                assert line.startswith(" ") or following.startswith("    "), f"{documented.__name__}: {line}"
 
 
 @pytest.mark.parametrize(

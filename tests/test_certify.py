@@ -194,7 +194,7 @@ def test_a_broken_field_is_a_failure_and_never_a_crash(fitted: Any, name: str, v
 def test_a_check_says_what_it_took_on_trust(fitted: Any) -> None:
     model, X, y, weights = fitted
     verdict = certify.check(model.certificate_, model.tree_, X, y, weights)
-    assert verdict.trusted == (f"that no tree within the constraints has an objective below {model.lower_bound_!r}",)
+    assert verdict.trusted == (f"that no tree within the constraints has an objective below {model.lower_bound_:.10g}",)
     assert certify.check(model.certificate_, model.tree_, X, y, weights, prove_bound=True).trusted == ()
 
 

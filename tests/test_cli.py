@@ -466,7 +466,7 @@ class TestAlternatives:
     def test_edits(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         arguments = (*FIT, "--depth", "2", "--start", "age <= 30", "--forbid", "black", "re75 <= 1000")
         assert run("alternatives", table, *arguments, "--tolerance", "0.002") == 0
-        assert "no such tree, every one needs it" in capsys.readouterr().out
+        assert "no such tree  every one needs it" in capsys.readouterr().out
         model = table.with_name("edited.json")
         assert run("fit", table, *arguments, "--out", model) == 0
         printed = " ".join(capsys.readouterr().out.split())

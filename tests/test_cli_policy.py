@@ -129,9 +129,12 @@ def test_rows_without_an_outcome_are_named_or_dropped(
     logged.write_text("\n".join(lines), encoding="utf-8")
     fit = ("policy", logged, "--treatment", "got", "--outcome", "came", "--depth", 1, "--folds", 3)
     assert run(*fit) == 2
-    assert "log.csv, line 4, line 8: column 'came' is empty" in capsys.readouterr().err
+    assert (
+        "log.csv, line 4, line 8: no value in column 'came'; --drop-missing leaves such rows out"
+        in capsys.readouterr().err
+    )
     assert run(*fit, "--drop-missing") == 0
-    assert "left out 2 of 400 rows, which lack a value of 'got', 'came'" in capsys.readouterr().err
+    assert "left out 2 of 400 rows: 2 without 'came'" in capsys.readouterr().err
 
 
 def test_only_the_largest_leaves_are_printed(
@@ -171,7 +174,7 @@ def test_a_budget_asks_what_actions_spend(
     experiment = ("policy", logged, "--treatment", "got", "--outcome", "came", "--depth", 1, "--folds", 3)
     for fit in (rewarded, (*experiment, "--budget", 0.3)):
         assert run(*fit, "--out", path) == 2
-        assert "a budget needs to know what each action spends" in capsys.readouterr().err
+        assert "--budget needs to know what each action spends: give --spends" in capsys.readouterr().err
         assert not path.exists()
         assert run(*fit, "--control", "none", "--out", path) == 0
         assert certree.load(path).spends_ == {"none": 0.0, "letter": 1.0, "call": 1.0}

@@ -71,4 +71,4 @@ def test_a_page_about_a_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert run("report", model, log, "--outcome", "came", "--out", page, "--force") == 2
     assert "--outcome needs --treatment" in capsys.readouterr().err
     assert run("report", model, log, "--out", page, "--force") == 2
-    assert "y is missing" in capsys.readouterr().err
+    assert "is a policy: name the --treatment and --outcome" in capsys.readouterr().err

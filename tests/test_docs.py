@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from functools import partial
@@ -16,7 +17,7 @@ import tomllib
 
 mpl.use("Agg")
 from certree import PolicyTree, SparseTreeClassifier, study
-from certree.cli import main
+from certree.cli import exits, main
 from certree.cli.program import make_parser
 from certree.datasets import load_lalonde, make_policy, make_weighted
 
@@ -110,6 +111,25 @@ def test_the_snippets_of_a_page_run_one_after_the_other(
             names["client"].shutdown()
 
 
+@pytest.mark.skipif(not os.environ.get("CERTREE_DATA"), reason="CERTREE_DATA names no data directory")
+def test_the_experiment_of_the_guide_to_good_trees() -> None:
+    """The snippet that needs the JTPA table, and every figure beside it."""
+    (code,) = re.findall(r"```py\n(.*?)```", (ROOT / "docs" / "good-trees.md").read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec("from certree.policy import doubly_robust, good_policies\n" + code, names)
+    offers, offered = names["offers"], names["offered"]
+    assert repr(offers) == "<TreeSet: 66 trees, best 16197.9, tolerance 50, complete>"
+    assert offers.best.tests == ["prevearn <= 3002", "age <= 47.5", "prevearn <= 4103.9555"]
+    assert round(offers.rows().share_agreed, 3) == 0.497
+    assert [round(offered.least, 3), round(offered.most, 3)] == [0.771, 1.0]
+    assert [offered.most_tree.n_leaves, round(offered.most_tree.objective, 1)] == [1, 16167.8]
+    facts = {fact.column: fact for fact in offers.columns()}
+    assert [name for name, fact in facts.items() if fact.is_unused] == ["sex", "black", "hispanic", "afdc"]
+    assert not any(fact.is_needed for fact in facts.values())
+    assert [round(offers.best.objective - offered.most_tree.objective)] == [30]
+    assert [round(facts[name].price) for name in ("prevearn", "age")] == [16, 9]
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES + OTHERS if commands_of(page)], ids=lambda page: page.name)
 @pytest.mark.filterwarnings("ignore")
 def test_the_commands_of_a_page_run_one_after_the_other(
@@ -176,6 +196,14 @@ def test_every_page_is_on_the_site() -> None:
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= listed
 
 
+def test_every_decision_is_listed() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = (folder / "README.md").read_text(encoding="utf-8")
+    for page in folder.glob("0*.md"):
+        title = page.read_text(encoding="utf-8").splitlines()[0].partition(": ")[2]
+        assert f"- [{page.name[:4]}]({page.name}): {title}\n" in listed
+
+
 def test_how_to_answers_the_usual_questions() -> None:
     headings = " ".join(
         re.findall(r"^## (.*)$", (ROOT / "docs" / "how-to.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -190,6 +218,26 @@ def test_how_to_answers_the_usual_questions() -> None:
 def test_pages_say_per_leaf() -> None:
     """One of the habits that made these pages hard to read."""
     wrong = re.compile(r"\b(λ|penalty|one|number|draws|dollars) (a|an) (leaf|row|action|column|fold|man)\b(?! must)")
-    for page in PAGES:
+    for page in [*PAGES, *OTHERS]:
         found = wrong.search(page.read_text(encoding="utf-8"))
         assert not found, f"{page.name}: {found.group()!r}"
+
+
+def test_code_fits_the_width_of_the_site() -> None:
+    """Longer lines scroll sideways in a window of 1280 pixels."""
+    for page in {*PAGES, *OTHERS}:
+        text = page.read_text(encoding="utf-8")
+        lines = [line for snippet in snippets_of(page) for line in snippet.splitlines()]
+        lines += re.findall(r"^    (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+        assert max(map(len, lines), default=0) <= 100, f"{page.name}: {max(lines, key=len)!r}"
+    for module in (ROOT / "src" / "certree").rglob("*.py"):
+        examples = re.findall(
+            r"^ *((?:>>>|\.\.\.) .*?)(?:  # doctest.*)?$", module.read_text(encoding="utf-8"), re.MULTILINE
+        )
+        assert max(map(len, examples), default=0) <= 95, f"{module.name}: {max(examples, key=len)!r}"
+
+
+def test_the_exit_codes_are_documented() -> None:
+    page = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    for code in (exits.DONE, exits.FAILED, exits.MISUSED, exits.LIMITED, exits.ABORTED):
+        assert f"\n| {code} | " in page

@@ -61,7 +61,7 @@ ROOMS = (
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The same of the engine: a file includes files of its own room, of rooms named before it, and those outside any room.
-ENGINE_ROOMS = ("kernels", "instance", "shallow", "search", "good", "sums", "bindings", "tests", "fuzz", "forecasts")
+ENGINE_ROOMS = ("kernels", "instance", "sums", "shallow", "search", "good", "bindings", "tests", "fuzz", "forecasts")
 ENGINE = sorted((*ROOT.glob("cpp/**/*.cpp"), *ROOT.glob("cpp/**/*.hpp")))
 
 

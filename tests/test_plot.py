@@ -163,7 +163,9 @@ def test_what_a_policy_gains_on_other_rows_can_be_told() -> None:
     model = PolicyTree(1).fit(X, policy.doubly_robust(X, treatment, outcome, folds=2))
     found = policy.evaluate(model, X, treatment, outcome, folds=3)
     assert "in sample" in caption_of(plot_tree(model))
-    assert caption_of(plot_tree(model, evaluation=found)).endswith(f"has not seen: {found.statement()}")
+    assert caption_of(plot_tree(model, evaluation=found)).endswith(
+        f"has not seen: {found.statement()[0].lower()}{found.statement()[1:]}"
+    )
     assert "has not seen" not in caption_of(plot_tree(model))
 
 

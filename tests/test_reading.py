@@ -119,7 +119,8 @@ def test_what_looks_numeric(values: list[Any], words: str) -> None:
     [
         ["red", "blue", None],
         ["a1", "a2", "3"],
-        ["2020-01-01", "2021-01-01"],
+        ["2020-01-01", "later"],
+        ["12.30.1", "13.45.2"],
         ["12:30", "13:45"],
         ["10-20", "20-30", "30-40"],
         ["1", "other", "1", "1", "1", "1"],  # one number is a name

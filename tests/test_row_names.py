@@ -93,7 +93,7 @@ LINES = 'a,note,y,w\n1,"x",0,1\n\n2,"two\nlines",1,1\n{}\n4,x,1,1\n'
     [
         ("inf,x,0,1", "column 'a', line 6"),
         ("3,x,,1", "line 6: no label in column 'y'"),
-        ("3,x,0,", "line 6: column 'w' is empty"),
+        ("3,x,0,", "line 6: no value in column 'w'"),
         ("3,x,0,much", "line 6: column 'w' holds 'much', which is not a finite number"),
         ("3,x,0,inf", "line 6: column 'w' holds inf, which is not a finite number"),
         ("3,x,0,-2", "line 6: column 'w' holds -2; weights cannot be negative"),
@@ -126,12 +126,14 @@ def test_predict_names_the_line_of_a_word_among_numbers(tmp_path: Path, capsys: 
     assert "column 'a' is numeric, but holds 'unknown' (line 3)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("reward", ["", "much"])
-def test_a_policy_names_the_line_of_a_reward(reward: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("reward", "said"), [("", "no value in column 'stay'"), ("much", "column 'stay' ")])
+def test_a_policy_names_the_line_of_a_reward(
+    reward: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "table.csv"
     path.write_text(f"a,stay,go\n1,0,1\n2,1,0\n3,{reward},1\n", encoding="utf-8")
     assert main(["policy", str(path), "--rewards", "stay", "go"]) == 2
-    assert "line 4: column 'stay' " in capsys.readouterr().err
+    assert f"line 4: {said}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "src").rglob("*.py")), ids=lambda path: path.name)

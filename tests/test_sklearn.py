@@ -35,7 +35,13 @@ DATA = Path(__file__).parent / "data"
         SparseTreeClassifier(),
         SparseTreeClassifier(2, 0.001, class_weight="balanced", thresholds=20),
         SparseTreeClassifier(None, 0.02, max_leaves=5, min_weight_leaf=2.0),
-    ]
+        SparseTreeClassifier(forbidden=[0]),
+    ],
+    expected_failed_checks=lambda estimator: (
+        {"check_classifiers_train": "asks for an accuracy that takes the forbidden column"}
+        if estimator.forbidden
+        else {}
+    ),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_has_no_complaint(estimator: Any, check: Any) -> None:

@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import shutil
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -262,10 +263,11 @@ def test_the_page_says_what_comes_out(found: study.CaseStudy) -> None:
     assert found.standard_errors is not None
     assert f"median standard error of {np.median(found.standard_errors):,.0f} dollars" in page
     for row in found.sensitivity:
-        own, deals = row.matching, row.matching.n_repeats if row.matching.metric == "learned" else "–"
+        own, repeats = row.matching, row.matching.n_repeats if row.matching.metric == "learned" else "–"
         counts = " | ".join(map(str, row.counts))
         assert (
-            f"| {own.n_neighbors} | {own.metric} | {deals} | {counts} | {row.same_label:.0%}".replace("%", " %") in page
+            f"| {own.n_neighbors} | {own.metric} | {repeats} | {counts} | {row.same_label:.0%}".replace("%", " %")
+            in page
         )
     for row in found.alternatives:
         many = f"{row.trees.count} | {row.agreed} of 722 |"
@@ -281,6 +283,8 @@ class TestWords:
         assert max(map(len, text.splitlines())) <= 100
         assert f"{found.pick('direct', 3).objective:.4f}" in text
         assert "6 of 6 hold" in text
+        assert "deals" not in text
+        assert "by 0.0000" not in text
         assert "Proved optimal: depth 2 and 3." in text
 
     def test_verdicts_follow_the_figures(self, found: study.CaseStudy) -> None:
@@ -368,6 +372,7 @@ class TestCommand:
     @pytest.mark.usefixtures("plain_models")
     def test_demo(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         monkeypatch.setattr(room, "vary", lambda _: SETTINGS[1:])
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)  # else there is no progress bar
         monkeypatch.chdir(tmp_path)
         assert cli.main(["demo", "--depths", "2", "--cost", "0", "--neighbors", "7"]) == 0
         printed = capsys.readouterr()
@@ -392,7 +397,7 @@ class TestCommand:
             ("a,b\n" + "1,2\n" * 722, [], "has no column 'effect'; it has a, b"),
             ("a,b\n" + "1,2\n" * 722, ["--column", "c"], "has no column 'c'; it has a, b"),
             ("age,effect\n" + "23,2\n" * 722, [], "line 3: age is 23.0, but 26.0 in row 1 of the embedded table"),
-            ("effect\n" + "1\n" * 721 + "NA\n", [], "line 723: column 'effect' is empty"),
+            ("effect\n" + "1\n" * 721 + "NA\n", [], "line 723: no value in column 'effect'"),
             ("effect\n" + "much\n" * 722, [], "line 2: column 'effect' holds 'much', which is not a finite number"),
         ],
     )

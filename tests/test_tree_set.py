@@ -104,6 +104,34 @@ def test_equals_enumeration_within_all_limits(table: Table, tolerance: float, id
     check_members(problem, find(problem, tolerance, idle=idle), oracle, expected)
 
 
+def two_valued_problem(seed: int) -> Problem:
+    """Flags alone, and weights of every kind."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_columns = int(rng.integers(60, 150)), int(rng.integers(4, 6))
+    X = (rng.random((n_rows, n_columns)) < rng.uniform(0.2, 0.8, n_columns)).astype(float)
+    X[:, -1] = rng.permutation(np.arange(n_rows) % 2)
+    y = (X[:, 0] * X[:, 1] + (1 - X[:, 0]) * X[:, 2] + (rng.random(n_rows) < 0.2)) % 2
+    kinds = (np.ones(n_rows), rng.integers(0, 4, n_rows).astype(float), rng.lognormal(size=n_rows))
+    return Problem.from_labels(
+        X,
+        y,
+        kinds[seed % 3],
+        regularization=(0.03, 0.015, 0.006)[seed // 3 % 3],
+        max_depth=(3, 2, 3)[seed // 9],
+        max_leaves=5 if seed % 11 == 10 else None,
+        min_samples_leaf=4 if seed % 7 == 6 else 1,
+    )
+
+
+@pytest.mark.parametrize("seed", range(27))
+def test_two_valued_tables(seed: int) -> None:
+    """Where every column is a flag, nodes are read off the closed form of all rows, and rows are bits."""
+    problem = two_valued_problem(seed)
+    tolerance, idle = (0.01, 0.003)[seed % 2], seed % 4 < 2
+    oracle = AllTrees(problem, idle=idle)
+    check_members(problem, find(problem, tolerance, idle=idle), oracle, oracle.list_good(tolerance))
+
+
 # What the trees agree on ---------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,8 @@ from certree.datasets import make_policy
 made = make_policy(1500, 3, n_actions=2, depth=1, effect=0.6, random_state=0)
 people = pd.DataFrame(made.data, columns=["age", "income", "visits"])
 treatment = np.where(made.treatment == 1, "letter", "none")
-trial = policy.Log(people, treatment, made.outcome, propensity={"none": 0.5, "letter": 0.5}, actions=["none", "letter"])
+chances, actions = {"none": 0.5, "letter": 0.5}, ["none", "letter"]
+trial = policy.Log(people, treatment, made.outcome, propensity=chances, actions=actions)
 
 scores = policy.doubly_robust(trial, random_state=0)
 rule = PolicyTree(max_depth=2, min_samples_leaf=50).fit(trial, scores)

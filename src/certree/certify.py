@@ -130,7 +130,9 @@ def check(
     Parameters
     ----------
     certificate : Certificate or mapping
+        What is claimed.
     tree : Tree
+        The tree that it is claimed of.
     X, y, sample_weight :
         The table of the fit, with its labels and weights.
     costs : n × K numbers, default=None
@@ -736,7 +738,9 @@ def check_set(
     X : array or frame
         The table that the set is about.
     y : array of n labels, default=None
+        The labels that the set was made with. None: it is a set of policies.
     sample_weight : array of n weights, default=None
+        The weights that the set was made with, if it was.
     costs : n × K array, default=None
         In place of labels.
     rewards : n × K array, default=None
@@ -761,7 +765,8 @@ def check_set(
     >>> from certree import certify, good_trees
     >>> X, y = [[1], [2], [3], [4]], [0, 0, 1, 1]
     >>> trees = good_trees(X, y, tolerance=0.1, max_depth=1)
-    >>> verdict = certify.check_set(trees.certificate_, [tree.tree for tree in trees], X, y, prove=True)
+    >>> listed = [tree.tree for tree in trees]
+    >>> verdict = certify.check_set(trees.certificate_, listed, X, y, prove=True)
     >>> verdict.holds, verdict.is_set_proved
     (True, True)
     """
@@ -1043,10 +1048,11 @@ def list_trusted(case: Case, is_proved: bool) -> tuple[str, ...]:
             "states was compared"
         )
     if not is_proved:
-        bound = f"that no tree within the constraints has an objective below {certificate['lower_bound']!r}"
+        bound = f"that no tree within the constraints has an objective below {certificate['lower_bound']:.10g}"
         if "policy" in certificate:
             bound = (
-                f"that no policy within the constraints has an objective above {certificate['policy']['upper_bound']!r}"
+                "that no policy within the constraints has an objective above "
+                f"{certificate['policy']['upper_bound']:.10g}"
             )
         sentences.append(bound)
     if "weighing" in stated and stated["weighing"]["method"] == "sample":

@@ -38,6 +38,7 @@ def enumerate_optimum(problem: Problem) -> Fraction:
     Parameters
     ----------
     problem : Problem
+        A tiny one: the number of trees grows fast.
 
     Returns
     -------
@@ -51,7 +52,8 @@ def enumerate_optimum(problem: Problem) -> Fraction:
     Examples
     --------
     >>> from certree import Problem, certify, solve
-    >>> problem = Problem.from_labels([[1], [2], [3]], ["a", "b", "a"], max_depth=1, regularization=0.125)
+    >>> X, y = [[1], [2], [3]], ["a", "b", "a"]
+    >>> problem = Problem.from_labels(X, y, max_depth=1, regularization=0.125)
     >>> float(certify.enumerate_optimum(problem)) == solve(problem).upper
     True
     """

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.utils import assert_all_finite, compute_class_weight
@@ -28,6 +27,7 @@ from certree.certificate import Certificate
 from certree.display import show_html, show_text
 from certree.document import write_document
 from certree.features import make_features
+from certree.folds import count_threads
 from certree.guesses import (
     ThresholdGuess,
     charge_reference,
@@ -54,7 +54,12 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-AS_BEFORE: Any = object()
+class _AsBefore:
+    def __repr__(self) -> str:
+        return "as before"
+
+
+AS_BEFORE: Any = _AsBefore()
 """An edit that is not named stays as it is."""
 
 EDIT_CONSTRAINTS: dict[str, list[Any]] = {
@@ -224,6 +229,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     regularization : float, default=0.01
         The penalty λ per leaf, in units of the normalised weighted loss: a split must save at least λ of the weight.
     max_leaves : int or None, default=None
+        The most leaves that the tree may have.
     min_samples_leaf : int, default=1
         Rows (of positive weight) that every leaf must hold.
     min_weight_leaf : float, default=0.0
@@ -250,6 +256,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     forbidden : None, column, test or list of them, default=None
         Columns (names or numbers) and tests that the tree may not ask, the tests as text or as `Tree.test` gives them.
     class_weight : dict, "balanced" or None, default=None
+        What each class counts, as in scikit-learn: each weight is multiplied by that of its class. "balanced" gives
+        all classes the same total weight.
     categorical_features : "auto", mask, numbers or names, default="auto"
         Columns to read as categories, besides text columns and those that a frame declares categorical. A column that
         is named here loses its order, and there is no warning if it looks numeric.
@@ -271,7 +279,9 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     columns_ : tuple of ColumnReading
         What each column was read as: its kind, distinct and missing values, order, and what may not have been meant.
     tree_ : Tree
+        The tree itself; `print` shows it.
     n_leaves_, depth_ : int
+        The size of the tree. A lone leaf has depth 0.
     loss_ : float
         Weighted share of wrongly labelled rows.
     objective_ : float
@@ -292,6 +302,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     statistics_ : dict
         Figures of the search.
     fit_seconds_ : float
+        How long the fit took.
 
     Notes
     -----
@@ -309,7 +320,8 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     --------
     >>> from certree import SparseTreeClassifier
     >>> X = [[20, 1], [30, 0], [40, 1], [50, 0]]
-    >>> model = SparseTreeClassifier(max_depth=1, regularization=0.1).fit(X, ["no", "no", "yes", "yes"])
+    >>> y = ["no", "no", "yes", "yes"]
+    >>> model = SparseTreeClassifier(max_depth=1, regularization=0.1).fit(X, y)
     >>> model.status_, model.n_leaves_, model.loss_
     ('optimal', 2, 0.0)
     >>> model.predict([[25, 1], [45, 1]]).tolist()
@@ -391,6 +403,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         X : array or frame, rows × columns
             Numeric, boolean, string or categorical columns; missing values as NaN, None or NA.
         y : array of n labels
+            The right label of each row: text, numbers or booleans.
         sample_weight : array of n weights, default=None
             Real numbers of any scale, not negative.
 
@@ -561,7 +574,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         return predict_reference(self.reference, X, y, weights, classes)
 
     def _solve(self, problem: Problem, predicted: Array | None) -> Solution:
-        limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
+        limits = Limits(self.time_limit, self.memory_limit, count_threads(self.n_jobs))
         weighing = self._weigh(problem)
         target = problem if weighing is None else weighing.problem
         costs = None if predicted is None else charge_reference(target, predicted)

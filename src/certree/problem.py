@@ -56,7 +56,8 @@ class Problem:
     Examples
     --------
     >>> from certree import Problem, solve
-    >>> problem = Problem.from_costs([[1], [2]], [[0, 5], [3, 0]], labels=["wait", "act"], max_depth=1)
+    >>> X, costs = [[1], [2]], [[0, 5], [3, 0]]
+    >>> problem = Problem.from_costs(X, costs, labels=["wait", "act"], max_depth=1)
     >>> problem.n_rows, problem.labels
     (2, ('wait', 'act'))
     >>> solve(problem).loss
@@ -126,8 +127,11 @@ class Problem:
         Parameters
         ----------
         X : array or frame, rows × columns
+            What the tests ask about, or its `Features`.
         y : array of n labels
+            The right label of each row; with `labels`, its place in them.
         weights : array of n weights, default=None
+            What a wrong label costs, per row: not negative, and not all 0. None: every row costs 1.
         labels : sequence, default=None
             The labels in the order that breaks ties. None: those that occur, sorted.
         **settings :
@@ -174,8 +178,11 @@ class Problem:
         Parameters
         ----------
         X : array or frame, rows × columns
+            What the tests ask about, or its `Features`.
         costs : n × K numbers, not negative
+            What each label costs in each row.
         weights : array of n weights, default=None
+            How often each row counts: not negative, and not all 0. None: every row counts once.
         labels : sequence, default=None
             What the columns of `costs` stand for.
         **settings :
@@ -238,8 +245,11 @@ class Problem:
         Parameters
         ----------
         X : array or frame, rows × columns
+            What the tests ask about, or its `Features`.
         rewards : n × K numbers
+            What each action earns in each row.
         weights : array of n weights, default=None
+            How often each row counts: not negative, and not all 0. None: every row counts once.
         labels : sequence, default=None
             What the columns of `rewards` stand for.
         **settings :

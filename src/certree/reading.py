@@ -37,6 +37,11 @@ _NUMBER_LIKE = re.compile(
 )
 
 
+# Dates as people write them, with or without a time: 2023-08-21, 21.08.2023, 8/21/23.
+_DATE_LIKE = re.compile(r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?")
+DATES = "its cells are dates"
+
+
 class ReadingWarning(UserWarning):
     """A column may have been read as something that was not meant, such as numbers that one bad cell turned into text.
 
@@ -151,7 +156,7 @@ def warn_about(readings: Sequence[ColumnReading]) -> None:
     lines = [f"column {reading.name!r} {reading.remark}." for reading in doubtful[:MOST_COLUMNS]]
     if len(doubtful) > MOST_COLUMNS:
         lines.append(f"The same holds for {len(doubtful) - MOST_COLUMNS} more columns.")
-    if any(reading.kind == "categorical" for reading in doubtful):
+    if any(reading.kind == "categorical" and DATES not in reading.remark for reading in doubtful):
         lines.append(
             "If numbers are meant, turn such cells into numbers or missing values before the fit "
             "(pandas.to_numeric with errors='coerce' makes them missing); if categories are meant, give the column a "
@@ -195,7 +200,8 @@ def _remark_on_text(values: list[Any], table: Table) -> str:
         n_words += 1
         n_word_cells += count
         if n_words > MOST_WORDS * len(counts) and n_word_cells > MOST_WORDS * n_cells:
-            return ""  # words, and most columns of text are known for what they are after a few cells
+            # Most columns of text are known for words after a few cells.
+            return _remark_on_dates(counts, n_cells)
     # A single number among words is a name as well as an amount.
     if len(counts) - n_words < 2:
         return ""
@@ -209,6 +215,24 @@ def _remark_on_text(values: list[Any], table: Table) -> str:
     if not n_numbers:
         return f"{head} its cells look like numbers in another notation: {cells}"
     return f"{head} {n_cells - n_stray_cells:,} of its {n_cells:,} cells are numbers; these are not: {cells}"
+
+
+def _remark_on_dates(counts: Mapping[Any, int], n_cells: int) -> str:
+    """Of words: tests of single days are seldom meant."""
+    n_dates, n_others, example = 0, 0, ""
+    for value, count in counts.items():
+        if isinstance(value, str) and _DATE_LIKE.fullmatch(value.strip()):
+            n_dates, example = n_dates + 1, example or value
+            continue
+        n_others += count
+        if n_others > MOST_WORDS * n_cells:
+            return ""
+    if n_dates < 2:
+        return ""
+    return (
+        f"is read as categories, although {DATES}, such as {example!r}: turn them into numbers, such as days since the "
+        "first"
+    )
 
 
 def _where(value: Any, values: list[Any], counts: Mapping[Any, int], table: Table) -> str:

@@ -29,7 +29,8 @@ class Solution:
     Examples
     --------
     >>> from certree import Problem, solve
-    >>> solution = solve(Problem.from_labels([[1], [2], [3]], ["a", "a", "b"], max_depth=1, regularization=0.1))
+    >>> X, y = [[1], [2], [3]], ["a", "a", "b"]
+    >>> solution = solve(Problem.from_labels(X, y, max_depth=1, regularization=0.1))
     >>> solution.upper, solution.gap, solution.is_optimal
     (0.2, 0.0, True)
     """

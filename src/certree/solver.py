@@ -76,6 +76,7 @@ def solve(
     Parameters
     ----------
     problem : Problem
+        What to minimise, and within which constraints.
     limits : Limits or None, default=None
         None is one thread and no limit.
     verbose : int, default=0
@@ -99,7 +100,8 @@ def solve(
     Examples
     --------
     >>> from certree import Problem, solve
-    >>> problem = Problem.from_labels([[1], [2], [3]], ["a", "a", "b"], max_depth=1, regularization=0.1)
+    >>> X, y = [[1], [2], [3]], ["a", "a", "b"]
+    >>> problem = Problem.from_labels(X, y, max_depth=1, regularization=0.1)
     >>> solution = solve(problem)
     >>> solution.status, solution.loss, solution.tree.n_leaves
     ('optimal', 0.0, 2)

@@ -83,7 +83,7 @@ class Table:
     """Named raw columns of equal length."""
 
     names: tuple[str, ...]
-    """One name a column; x0, x1, ... where the source has none."""
+    """One name per column; x0, x1, ... where the source has none."""
     columns: tuple[Array, ...]
     """Read-only. Of a matrix of floats they are views, because a copy would be as large as the matrix."""
     is_categorical: tuple[bool, ...]
@@ -316,7 +316,8 @@ def _read_column(values: Array, name: str) -> tuple[Array, bool]:
         raise ValueError(f"Complex data not supported: column {name!r}")
     if kind in "mM":
         raise ValueError(
-            f"column {name!r} holds dates or times ({values.dtype}); turn it into numbers or strings first"
+            f"column {name!r} holds dates or times ({values.dtype}); turn it into numbers first, such as days: "
+            f"(X[{name!r}] - X[{name!r}].min()).dt.days"
         )
     if kind != "O":
         raise ValueError(f"column {name!r} holds {values.dtype}, which is neither numbers, booleans nor categories")

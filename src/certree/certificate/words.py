@@ -124,8 +124,8 @@ def make_entries(certificate: Mapping[str, Any], labels: Sequence[Value] | None 
                 "lower bound": f"{certificate['lower_bound']:.10g}, gap {certificate['gap']:.3g}, {rounding}",
             }
         ),
-        "rows": f"{sizes['rows']} of weight {certificate['weight']:.10g}; {sizes['merged_rows']} after merging",
-        "columns": f"{sizes['columns']} with {sizes['distinct_tests']} distinct tests",
+        "rows": f"{sizes['rows']:,} of weight {certificate['weight']:,.10g}; {sizes['merged_rows']:,} after merging",
+        "columns": f"{sizes['columns']:,} with {sizes['distinct_tests']:,} distinct tests",
         **_describe_guarantees(certificate),
     }
 

@@ -13,6 +13,7 @@ from certree.cli.inputs import drop_missing, open_rewards, read_data, read_probl
 from certree.cli.options import add_budget, add_edits, add_example, add_problem, add_table, read_tolerance
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
 from certree.policy import BudgetPolicy, BudgetSet, good_policies
+from certree.tree import READABLE, Tree
 from certree.tree_set import TreeSet, good_trees
 
 
@@ -32,8 +33,8 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--tolerance", type=read_tolerance, metavar="T",
-        help="how much worse a good one may be: an amount, or a share of the best objective such as 3%% (default 0.01; "
-        "of a policy an amount of rewards, needed)",
+        help="how much worse than the best a good one may be: an amount, or a share of the best objective such as 3%% "
+        "(default 0.01; with --rewards there is no default, and an amount is in units of the rewards)",
     )  # fmt: skip
     add_budget(parser)
     parser.add_argument("--show", type=int, default=3, metavar="N", help="print so many trees, best first (default 3)")
@@ -114,12 +115,19 @@ def print_set(trees: TreeSet | BudgetSet, n_shown: int) -> None:
               f"{trees.optimum:.6f}")  # fmt: skip
     for tree in trees[:n_shown]:
         spend = f"  spends {tree.spend:.6g}" if isinstance(tree, BudgetPolicy) else ""
-        print(f"  {tree.objective:.6f}  {tree.n_leaves} leaves{spend}  {'; '.join(tree.tests)}")
-    print("\ncolumn: share of trees that need it, best objective without it")
-    for fact in trees.columns():
-        proved = ", every one needs it" if fact.is_needed else ", none uses it" if fact.is_unused else ""
+        print(f"  {tree.objective:.6f}  {tree.n_leaves} leaves{spend}  {'; '.join(list_tests(tree.tree))}")
+    facts = trees.columns()
+    width = max(len(fact.column) for fact in facts)
+    print(f"\n  {'column':<{max(width, 6)}}  needed by  best without it")
+    for fact in facts:
+        proved = "  every one needs it" if fact.is_needed else "  none uses it" if fact.is_unused else ""
         objective = "no such tree" if math.isnan(fact.objective_without) else f"{fact.objective_without:.6f}"
-        print(f"  {fact.column}: {fact.share:.1%}, {objective}{proved}")
+        print(f"  {fact.column:<{max(width, 6)}}  {fact.share:>9.1%}  {objective:>15}{proved}")
     rows = trees.rows()
     what = "label" if trees.problem.best_rewards is None else "action"
-    print(f"\n{rows.is_agreed.sum()} of {len(rows.index)} rows get the same {what} from all of them")
+    print(f"\n{rows.is_agreed.sum():,} of {len(rows.index):,} rows get the same {what} from all of them")
+
+
+def list_tests(tree: Tree) -> list[str]:
+    """The tests from the root down, with as many digits as `fit` shows."""
+    return [tree.test(node).describe(digits=READABLE) for node in tree.walk() if tree.column[node] >= 0]

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
             time_limit=options.time_limit,
             treatment_cost=options.cost,
             n_jobs=options.jobs,
-            verbose=1,
+            verbose=int(sys.stderr.isatty()),
         )
     print(study.summarise(case))
     try:
@@ -130,7 +130,7 @@ def read_effects(path: Path, column: str | None) -> Array:
     table = read_csv(path)
     if column is None:
         column = table.names[0] if table.n_columns == 1 else "effect"
-    effects = read_amounts(table, column, path)
+    effects = read_amounts(table, column, path, can_drop=False)
     data = load_lalonde()
     own = dict(zip(data.feature_names, data.data.T, strict=True)) | {"treat": data.treatment, "re78": data.target}
     if table.n_rows != len(data.data):

@@ -9,7 +9,7 @@ from typing import Any
 from certree.certificate import LIMIT_STATUSES
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import BOOSTING, drop_missing, read_data, read_labels, read_problem, read_settings
+from certree.cli.inputs import BOOSTING, drop_missing, read_data, read_labels, read_problem, read_settings, tell_idle
 from certree.cli.models import print_model
 from certree.cli.options import add_edits, add_example, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
@@ -42,7 +42,13 @@ def add_weighing(parser: argparse.ArgumentParser) -> None:
         "--method", choices=["direct", "duplicate", "sample"], default="direct",
         help="how weights enter: as they are (default), rounded to counts, or as a sample of the rows",
     )  # fmt: skip
-    parser.add_argument("--duplication", type=int, default=100, metavar="N", help="count of the heaviest row (100)")
+    parser.add_argument(
+        "--duplication",
+        type=int,
+        default=100,
+        metavar="N",
+        help="copies of the heaviest row, with --method duplicate (default 100)",
+    )
     parser.add_argument("--sample-ratio", type=float, default=1.0, metavar="R", help="draws per row (default 1)")
     parser.add_argument("--random-state", type=int, metavar="SEED", help="of a sample, and of guesses")
     parser.add_argument(
@@ -80,6 +86,7 @@ def fit_in_memory(options: argparse.Namespace) -> SparseTreeClassifier:
     )
     with warnings_on_standard_error():
         model.fit(X, y, weights)
+    tell_idle(options, X, model.tree_.columns)
     return model
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from certree.datasets.files import read_file, to_labels
 from certree.estimators import SparseTreeClassifier
 from certree.export import load
 from certree.policy import PolicyTree
+from certree.policy.log import find_control
 from certree.table import Array, Table, first_text, name_row
-from certree.tree import Tree, plain_value
+from certree.tree import Column, Tree, plain_value, read_test
+from certree.tree.asked import UnknownCategoryError
 
 BOOSTING = "boosting"
 
@@ -31,8 +33,25 @@ def load_certified(path: Path) -> SparseTreeClassifier | PolicyTree:
 def name_amounts(
     flag: str, amounts: Sequence[tuple[str, float]] | None, actions: Sequence[Any]
 ) -> dict[Any, float] | None:
-    """Amounts by action, as they were given on the command line."""
-    return None if amounts is None else {find_action(flag, name, actions): amount for name, amount in amounts}
+    """Amounts by action, as they were given on the command line: one for every action."""
+    if amounts is None:
+        return None
+    named = {find_action(flag, name, actions): amount for name, amount in amounts}
+    for action in actions:
+        if action not in named:
+            raise ValueError(f"{flag} has no value for action {str(action)!r}: add {action}=0, or its amount")
+    return named
+
+
+def check_budget(options: argparse.Namespace, actions: Sequence[Any]) -> None:
+    """Refuses a budget of unknown spends in the words of the command line, before anything is learned."""
+    is_known = options.spends is not None or options.control is not None
+    if options.budget is not None and not is_known and find_control(None, tuple(actions)) is None:
+        raise ValueError(
+            "--budget needs to know what each action spends: give --spends an amount per action, or name with "
+            "--control the action that stands for treating nobody (every other action then spends 1); the actions are "
+            + ", ".join(map(str, actions))
+        )
 
 
 def find_action(flag: str, name: Any, actions: Sequence[Any]) -> Any:
@@ -72,18 +91,20 @@ def drop_missing(table: Table, options: argparse.Namespace, *names: str | None) 
     if not options.drop_missing:
         return table
     is_missing = np.zeros(table.n_rows, dtype=bool)
+    lacking: dict[str, int] = {}
     for name in names:
         if name is not None:
-            is_missing |= find_missing(find_column(table, name, options.data))
+            is_empty = find_missing(find_column(table, name, options.data))
+            lacking[name] = int(is_empty.sum())
+            is_missing |= is_empty
     if is_missing.any():
-        columns = ", ".join(repr(name) for name in names if name is not None)
+        counts = ", ".join(f"{count:,} without {name!r}" for name, count in lacking.items() if count)
         print(
-            f"certree {options.command}: left out {is_missing.sum():,} of {table.n_rows:,} rows, which lack a value of "
-            f"{columns}",
+            f"certree {options.command}: left out {is_missing.sum():,} of {table.n_rows:,} rows: {counts}",
             file=sys.stderr,
         )
     if is_missing.all():
-        raise ValueError(f"{options.data} has no row that has a value of {columns}")
+        raise ValueError(f"{options.data} has no row with a value of {' and '.join(map(repr, lacking))}")
     return table.take(np.flatnonzero(~is_missing))
 
 
@@ -105,10 +126,16 @@ def read_problem(options: argparse.Namespace, table: Table) -> tuple[Table, Arra
         find_column(table, name, options.data)
     reference = getattr(options, "reference", None)
     left_out = {options.label, options.weight, *options.ignore, *([] if reference == BOOSTING else [reference])}
-    names = [name for name in table.names if name not in left_out]
-    if not names:
-        raise ValueError(f"{options.data} has no column to learn from besides {', '.join(sorted(left_out - {None}))}")
-    return table.select(names), y, weights
+    return table.select(find_remaining(table.names, left_out, options.data)), y, weights
+
+
+def find_remaining(names: Iterable[str], left_out: Collection[str | None], path: Any) -> list[str]:
+    """The columns to learn from: all but those that have another role or are ignored."""
+    remaining = [name for name in names if name not in left_out]
+    if not remaining:
+        named = ", ".join(sorted(name for name in left_out if name is not None))
+        raise ValueError(f"{path} has no column to learn from besides {named}")
+    return remaining
 
 
 def open_rewards(table: Table, options: argparse.Namespace) -> tuple[Table, dict[str, Any]]:
@@ -117,16 +144,13 @@ def open_rewards(table: Table, options: argparse.Namespace) -> tuple[Table, dict
     roles = {options.treatment, options.weight, *options.rewards} - {None}
     for name in (*roles, *options.ignore):
         find_column(table, name, options.data)
-    names = [name for name in table.names if name not in {*roles, *options.ignore}]
-    if not names:
-        raise ValueError(
-            f"{options.data} has no column to learn from besides {', '.join(sorted({*roles, *options.ignore}))}"
-        )
+    names = find_remaining(table.names, {*roles, *options.ignore}, options.data)
     return table.select(names), read_rewards(table, options)
 
 
 def read_rewards(table: Table, options: argparse.Namespace) -> dict[str, Any]:
     """Rewards, and what goes with them, by their names in the public interface."""
+    check_budget(options, options.rewards)
     for name in options.rewards:
         read_amounts(table, name, options.data)
         if options.rewards.count(name) > 1:
@@ -159,6 +183,26 @@ def read_settings(options: argparse.Namespace, *, is_policy: bool = False) -> di
     return settings
 
 
+def tell_idle(options: argparse.Namespace, X: Table, columns: Sequence[Column]) -> None:
+    """Says which of the forbidden tests forbid nothing, because no row has what they ask for, or every row has."""
+    for entry in options.forbid or ():
+        if entry in X.names:
+            continue
+        try:
+            asked = read_test(entry, columns, "--forbid")
+        except UnknownCategoryError:
+            is_idle = True
+        else:
+            holds = asked.test.holds(asked.test.column.read(X.columns[asked.column], X))
+            is_idle = bool(holds.all() or not holds.any())
+        if is_idle:
+            print(
+                f"certree {options.command}: --forbid “{entry}” forbids nothing: "
+                "the test gives all rows the same answer",
+                file=sys.stderr,
+            )
+
+
 def read_labels(table: Table, options: argparse.Namespace, name: str | None = None) -> Array:
     """Those to predict, or those in the column of that name."""
     name = options.label if name is None else name
@@ -181,7 +225,7 @@ def read_weights(table: Table, options: argparse.Namespace) -> Array | None:
     return column
 
 
-def read_amounts(table: Table, name: str, path: Any) -> Array:
+def read_amounts(table: Table, name: str, path: Any, *, can_drop: bool = True) -> Array:
     """A column of finite numbers, or an error that names the line of the first cell that holds none."""
     column = find_column(table, name, path)
     if column.dtype == object:
@@ -192,7 +236,8 @@ def read_amounts(table: Table, name: str, path: Any) -> Array:
     else:
         row = int(np.argmax(~np.isfinite(column)))
     if column[row] is None or column[row] != column[row]:
-        raise ValueError(f"{path}, {name_missing(table, find_missing(column))}: column {name!r} is empty")
+        advice = "; --drop-missing leaves such rows out" if can_drop else ""
+        raise ValueError(f"{path}, {name_missing(table, find_missing(column))}: no value in column {name!r}{advice}")
     what = f"holds {plain_value(column[row])!r}, which is not a finite number"
     raise ValueError(f"{path}, {name_row(row, table)}: column {name!r} {what}")
 

@@ -8,11 +8,13 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from certree.datasets.blocks import StandardInput
 from certree.datasets.files import MISSING_MARKS
 
+HELP_WIDTH = 78
 DATA_HELP = "CSV file with a header line (also .csv.gz), a Parquet or Arrow file, or - for standard input"
 
 
@@ -26,7 +28,7 @@ def add_table(parser: argparse.ArgumentParser, *, may_have_rewards: bool = False
     target.add_argument("--label", required=not may_have_rewards, metavar="COLUMN", help="the column to predict")
     if may_have_rewards:
         add_rewards(parser, target)
-    parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a row's mistake costs")
+    parser.add_argument("--weight", metavar="COLUMN", help="the column that says what a mistake on each row costs")
     add_reading(parser)
     add_drop_missing(parser)
 
@@ -106,8 +108,9 @@ def add_hiding(parser: argparse.ArgumentParser) -> None:
 
 
 def add_example(parser: argparse.ArgumentParser, *commands: str) -> None:
-    """Commands at the end of `--help` that tests run."""
+    """Commands at the end of `--help` that tests run. They keep their lines; the description is wrapped here."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = fill(parser.description, HELP_WIDTH) if parser.description else None
     parser.epilog = "\n".join(["example:", *(f"  {command}" for command in commands)])
 
 
@@ -120,7 +123,7 @@ def add_problem(
     parser.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", help="columns to read as categories")
     parser.add_argument(
         "--numeric", nargs="+", default=[], metavar="COLUMN",
-        help="columns to read as numbers: refused, with the lines, where a cell is none",
+        help="columns to read as numbers; a cell that is not one is an error that names its line",
     )  # fmt: skip
     if not is_policy:
         parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")

@@ -8,7 +8,7 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-from certree.cli.inputs import read_settings
+from certree.cli.inputs import find_remaining, read_settings
 from certree.estimators import SparseTreeClassifier
 
 LOCAL = "local"
@@ -59,10 +59,7 @@ def fit_in_parts(options: argparse.Namespace) -> SparseTreeClassifier:
         for name in (options.label, options.weight, *options.ignore, *options.categorical):
             if name is not None and name not in frame.columns:
                 raise ValueError(f"{path} has no column {name!r}; it has {', '.join(map(str, frame.columns))}")
-        left_out = {options.label, options.weight, *options.ignore}
-        names = [name for name in frame.columns if name not in left_out]
-        if not names:
-            raise ValueError(f"{path} has no column to learn from besides {', '.join(sorted(left_out - {None}))}")
+        names = find_remaining(frame.columns, {options.label, options.weight, *options.ignore}, path)
         weight = None if options.weight is None else frame[options.weight]
         model.fit(frame[names], frame[options.label], weight)
         return model.to_local()

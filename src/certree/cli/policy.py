@@ -19,15 +19,18 @@ from certree.certificate import LIMIT_STATUSES
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import (
+    check_budget,
     drop_missing,
     find_action,
     find_column,
+    find_remaining,
     name_amounts,
     read_amounts,
     read_data,
     read_labels,
     read_rewards,
     read_settings,
+    tell_idle,
 )
 from certree.cli.options import (
     DATA_HELP,
@@ -47,6 +50,8 @@ from certree.export import export_json, export_text
 from certree.policy import PolicyTree
 from certree.table import Table
 
+LEAST_FOLDS = 3
+"""An evaluation learns without a fold, and without two."""
 LEAST_LOGGED = 10
 """Rows of a log in every leaf, unless told otherwise: a leaf of one row follows the luck of that row."""
 MOST_LEAVES = 8
@@ -73,7 +78,9 @@ def add_parser(commands: Any) -> None:
     add_force(parser)
     log = parser.add_argument_group("a log of decisions")
     add_log(log)
-    log.add_argument("--repeats", type=int, default=1, metavar="N", help="deals into folds (default 1)")
+    log.add_argument(
+        "--repeats", type=int, default=1, metavar="N", help="how often the rows are divided into folds (default 1)"
+    )
     log.add_argument(
         "--leaves", action="store_true", help="also print the leaves of the policies that were learned without a fold"
     )
@@ -98,11 +105,7 @@ def run(options: argparse.Namespace) -> int:
     roles = {options.treatment, options.outcome, options.weight, options.group, *(options.rewards or [])} - {None}
     for name in (*roles, *options.ignore):
         find_column(table, name, options.data)
-    names = [name for name in table.names if name not in {*roles, *options.ignore}]
-    if not names:
-        raise ValueError(
-            f"{options.data} has no column to learn from besides {', '.join(sorted({*roles, *options.ignore}))}"
-        )
+    names = find_remaining(table.names, {*roles, *options.ignore}, options.data)
     model = PolicyTree(
         regularization=options.regularization, min_samples_arm=options.min_samples_arm, budget=options.budget,
         n_jobs=options.jobs, **read_settings(options, is_policy=True),
@@ -112,6 +115,7 @@ def run(options: argparse.Namespace) -> int:
     learn = learn_from_log if is_log else learn_from_rewards
     with warnings_on_standard_error():
         scores, diagnostics, evaluate = learn(model, X, table, options)
+    tell_idle(options, X, model.tree_.columns)
     is_saved = save(options, options.out, export_json(model))
     is_saved &= save(options, options.scores, scores)
     found = None
@@ -135,9 +139,9 @@ def run(options: argparse.Namespace) -> int:
         print(f"\n{diagnostics}")
     if not is_saved:
         return FAILED
-    for path in (options.out, options.scores):
-        if path is not None:
-            print(f"\nwritten to {path}")
+    written = [str(path) for path in (options.out, options.scores) if path is not None]
+    if written:
+        print(f"\nwritten to {' and '.join(written)}")
     return DONE if is_finished else LIMITED
 
 
@@ -156,6 +160,9 @@ def learn_from_log(
         raise ValueError("--weight goes with --rewards: scores of a log are learned without weights")
     treatment = read_labels(table, options, options.treatment)
     actions = np.unique(treatment).tolist()
+    check_budget(options, actions)
+    if options.folds < LEAST_FOLDS:
+        raise ValueError(f"--folds must be at least {LEAST_FOLDS}, not {options.folds}")
     settings: dict[str, Any] = {
         "propensity": name_amounts("--propensity", options.propensity, actions),
         "costs": name_amounts("--costs", options.costs, actions),

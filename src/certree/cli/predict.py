@@ -6,6 +6,7 @@ import argparse
 import errno
 import io
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +19,10 @@ from certree.cli.outputs import STANDARD_OUTPUT, add_force, make_csv
 from certree.datasets.files import read_parts
 from certree.export import load
 from certree.table import Table
-from certree.tree import Tree, tree_of
+from certree.tree import Tree, plain_value, tree_of
 from certree.writing import replacing
+
+CATEGORICAL = ("categorical", "ordered")
 
 
 def add_parser(commands: Any) -> None:
@@ -50,9 +53,11 @@ def run(options: argparse.Namespace) -> int:
     parts = read_parts(options.data, own, text_columns=text_columns(tree), **read_notation(options))
     # The first part shows whether the columns are there, before anything is written.
     parts = check_first(parts, tree, options)
+    unseen = Unseen(tree)
     try:
         with open_output(options) as file:
             for number, part in enumerate(parts):
+                unseen.look_at(part)
                 kept = name_kept(part, tree, options)
                 header = [name_output(tree, kept, options)] if number == 0 else []
                 file.write(make_csv([*header, *predict_part(part, tree, kept, options)]).encode("utf-8"))
@@ -61,7 +66,38 @@ def run(options: argparse.Namespace) -> int:
             raise
         print(f"certree predict: {options.out} could not be written: {error.strerror}.", file=sys.stderr)
         return FAILED
+    unseen.tell()
     return DONE
+
+
+class Unseen:
+    """The rows of all parts that hold a category which the fit did not see, in columns that the tree asks about."""
+
+    def __init__(self, tree: Tree) -> None:
+        asked = {int(column) for column in tree.column if column >= 0}
+        self._columns = [tree.columns[place] for place in sorted(asked) if tree.columns[place].kind in CATEGORICAL]
+        self._values: dict[str, dict[Any, int]] = {column.name: {} for column in self._columns}
+
+    def look_at(self, part: Table) -> None:
+        for column in self._columns:
+            found = Counter(part.columns[part.names.index(column.name)].tolist())
+            counts = self._values[column.name]
+            for value, rows in found.items():
+                if value is not None and value == value and value not in column.categories:
+                    counts[value] = counts.get(value, 0) + rows
+
+    def tell(self) -> None:
+        for name, counts in self._values.items():
+            if counts:
+                rows, more = sum(counts.values()), len(counts) - 3
+                values = ", ".join(repr(plain_value(value)) for value in list(counts)[:3])
+                who = f"{rows:,} {'row has' if rows == 1 else 'rows have'}"
+                print(
+                    f"certree predict: {who} a category of column {name!r} "
+                    f"that the fit did not see ({values}{f' and {more:,} more' if more > 0 else ''}): "
+                    "no test of this column holds there",
+                    file=sys.stderr,
+                )
 
 
 def check_first(parts: Iterator[Table], tree: Tree, options: argparse.Namespace) -> Iterator[Table]:

@@ -17,6 +17,8 @@ from certree.cli.exits import ABORTED, DONE, FAILED, MISUSED
 from certree.cli.outputs import check_destinations
 from certree.solution import CertificateError
 
+ABOUT_COLUMNS = ("--ignore", "--categorical", "--numeric")
+"""Options of a fit that those who repeat its command give along with a model."""
 VERBS = (fit, predict, show, verify, policy, path, alternatives, report, datasets, demo)
 
 
@@ -122,6 +124,8 @@ class Parser(argparse.ArgumentParser):
             if not rest[0].startswith("--"):
                 own.error(f"there is no place for {rest[0]!r}")
             flag = rest[0].partition("=")[0]
+            if flag in ABOUT_COLUMNS and any(action.dest == "model" for action in own._actions):
+                own.error(f"there is no option {flag}: the model says which columns it needs and how to read them")
             near = difflib.get_close_matches(flag, own._option_string_actions, n=1)
             own.error(f"there is no option {flag}" + (f"; did you mean {near[0]}?" if near else ""))
         return options

@@ -21,6 +21,9 @@ from certree.table import Table
 
 SECONDS = 60.0
 
+PLURAL_ENDINGS = ("s", "people", "men", "children", "staff")
+"""What the plural of an English word for rows ends in, as a rule: another word gets a remark, and is used as it is."""
+
 
 def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
@@ -40,7 +43,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--title", help="the heading of the page")
     parser.add_argument("--notes", type=Path, metavar="MARKDOWN", help="a file about intended use and limits")
     parser.add_argument("--licence", metavar="TEXT", help="of the data")
-    parser.add_argument("--noun", default="rows", help="plural word for the rows, such as people (default rows)")
+    parser.add_argument(
+        "--noun", default="rows", metavar="PLURAL", help="plural word for the rows, such as people (default rows)"
+    )
     parser.add_argument(
         "--name",
         nargs="+",
@@ -71,6 +76,11 @@ def run(options: argparse.Namespace) -> int:
     facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_target(options, table)
     if options.group is not None:
         facts["group"] = find_column(table, options.group, options.data)
+    if not options.noun.strip().lower().endswith(PLURAL_ENDINGS):
+        print(
+            f"certree report: --noun takes a plural, such as customers: the page will say “of the {options.noun}”",
+            file=sys.stderr,
+        )
     notes = None if options.notes is None else options.notes.read_text(encoding="utf-8")
     with warnings_on_standard_error():
         try:
@@ -111,6 +121,11 @@ def read_policy(table: Table, X: Table, model: PolicyTree, options: argparse.Nam
     if options.rewards is not None:
         facts["y"] = read_policy_facts(table, model.tree_, options)["rewards"]
     if options.outcome is None:
+        if options.rewards is None:
+            raise ValueError(
+                f"{options.model} is a policy: name the --treatment and --outcome of the log that it was learned from, "
+                "or a column of rewards for each action with --rewards"
+            )
         return facts
     if options.treatment is None:
         raise ValueError("--outcome needs --treatment: the column with the action that each row got")

@@ -23,6 +23,10 @@ from certree.table import Table
 from certree.tree import Tree
 
 PROOF_SECONDS = 60.0
+ANOTHER_TABLE = (
+    "this is not the table that the model was fitted on, or it was read in another way: give the same --label or\n"
+    "--rewards, --weight, --missing, --drop-missing, --separator and --decimal as in the fit"
+)
 
 
 def add_parser(commands: Any) -> None:
@@ -61,6 +65,8 @@ def run(options: argparse.Namespace) -> int:
     for failure in verdict.failures:
         print(f"  wrong        {failure}")
     if not verdict.holds:
+        if any("SHA-256" in failure for failure in verdict.failures):
+            print(ANOTHER_TABLE)
         print("the certificate does not hold")
         return FAILED
     started = time.perf_counter()
@@ -85,7 +91,7 @@ def describe_amounts(certificate: Mapping[str, Any], tree: Tree, verdict: certif
             "loss": (verdict.loss, certificate["loss"]),
         }
     lines = [f"{name:<11}  {found:.10g}  (certificate: {stated:.10g})" for name, (found, stated) in amounts.items()]
-    identity = "" if "digests" not in certificate else ", and that it is about this very table (SHA-256)"
+    identity = "" if "digests" not in certificate else ", and whether it is about this very table (SHA-256)"
     spend = " spend," if "budget" in certificate else ""
     rest = (
         f"also the rows, weights and costs of every node, its tests and columns, the constraints,{spend} sizes, "

@@ -29,6 +29,7 @@ def export_json(model: Any, path: str | Path | None = None, *, indent: int | Non
     Parameters
     ----------
     model : fitted estimator or Tree
+        What to write. An estimator is written with its certificate.
     path : path or None, default=None
         Also write the text to this file, as a whole or not at all. A file of that name is replaced.
     indent : int or None, default=1
@@ -74,6 +75,7 @@ def load(source: str | Path) -> Any:
     Parameters
     ----------
     source : path of a JSON file, or the JSON text itself
+        What `export_json`, `model.save` or `certree fit` wrote.
 
     Returns
     -------

@@ -28,6 +28,7 @@ def to_sklearn(model: Any) -> DecisionTreeClassifier:
     Parameters
     ----------
     model : fitted estimator, Solution or Tree
+        What to turn into a `DecisionTreeClassifier`.
 
     Returns
     -------

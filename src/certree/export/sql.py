@@ -23,6 +23,7 @@ def export_sql(
     Parameters
     ----------
     model : fitted estimator, Solution or Tree
+        What the expression computes the prediction of.
     name : str or None, default="prediction"
         The name of the resulting column. None gives the bare expression.
     feature_names : list of names or mapping, default=None

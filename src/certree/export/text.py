@@ -41,6 +41,7 @@ def export_text(
     Parameters
     ----------
     model : fitted estimator, Solution or Tree
+        What to write.
     digits : int, "readable" or None, default="readable"
         Significant digits of thresholds. "readable" rounds numbers that are too long to read; None writes all of them
         exactly.
@@ -95,6 +96,7 @@ def export_dot(
     Parameters
     ----------
     model : fitted estimator, Solution or Tree
+        What to draw.
     digits : int, "readable" or None, default="readable"
         Significant digits of thresholds. "readable" rounds numbers that are too long to read; None writes all of them
         exactly.
@@ -155,7 +157,9 @@ _LATEX = {
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
     "[": r"{[}", "]": r"{]}", ",": r"{,}", "=": r"{=}",
 }  # fmt: skip
-_RELATIONS = {" <= ": r" $\leq$ ", " > ": " $>$ ", " == ": " = ", " != ": r" $\neq$ "}
+_RELATIONS = {
+    " <= ": r" $\leq$ ", " > ": " $>$ ", " < ": " $<$ ", " >= ": r" $\geq$ ", " == ": " = ", " != ": r" $\neq$ ",
+}  # fmt: skip
 
 
 def export_latex(
@@ -171,6 +175,7 @@ def export_latex(
     Parameters
     ----------
     model : fitted estimator, Solution or Tree
+        What to draw.
     digits : int, "readable" or None, default="readable"
         Significant digits of thresholds. "readable" rounds numbers that are too long to read; None writes all of them
         exactly.

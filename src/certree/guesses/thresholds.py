@@ -77,6 +77,7 @@ class ThresholdGuess(TransformerMixin, BaseEstimator):
     n_estimators, max_depth, learning_rate : int, int, float
         The boosted model.
     categorical_features : "auto", mask, numbers or names, default="auto"
+        Which columns are categories, as in `SparseTreeClassifier`.
     random_state : int, RandomState instance or None, default=None
         Decides between equally good splits. None means 0, so that a guess is the same every time.
     verbose : int, default=0
@@ -296,7 +297,8 @@ def guess_thresholds(X: Any, y: Any, sample_weight: Any = None, **settings: Any)
     >>> from certree.datasets import make_weighted
     >>> table = make_weighted(300, 3, depth=1, random_state=0)
     >>> guess = guess_thresholds(table.data, table.target, table.sample_weight)
-    >>> model = SparseTreeClassifier(1, thresholds=guess).fit(table.data, table.target, table.sample_weight)
+    >>> model = SparseTreeClassifier(1, thresholds=guess)
+    >>> model = model.fit(table.data, table.target, table.sample_weight)
     >>> len(guess.tests_) == model.certificate_["sizes"]["tests"]
     True
     """

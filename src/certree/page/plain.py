@@ -146,9 +146,8 @@ def answer(test: Test, words: Words, *, holds: bool) -> str:
     if _is_no(test, words):
         return f"{name}: {'no' if holds else 'yes'}"
     if test.threshold is not None:
-        relation = "at most" if holds else "above"
         missing = " or missing" if test.missing_left == holds and column.has_missing else ""
-        return f"{name} {relation} {_bound(test, words)}{missing}"
+        return f"{name} {_compare(test, words, holds=holds)}{missing}"
     if test.category is None:
         return f"{name} {'is' if holds else 'is not'} missing"
     if column.kind == "boolean" and not column.has_missing:
@@ -163,12 +162,16 @@ def isolate(text: str) -> str:
     return f"\u2068{text}\u2069" if is_turned else text
 
 
-def _bound(test: Test, words: Words) -> str:
+def _compare(test: Test, words: Words, *, holds: bool) -> str:
+    """ "at most 31", or "below 40" where the test was given so."""
     if test.column.kind == "ordered":
-        return isolate(str(test.bound))
+        return f"{'at most' if holds else 'above'} {isolate(str(test.bound))}"
+    limit, unit = test.strict_limit, words.units.get(test.column.name, "")
     assert test.threshold is not None
-    unit = words.units.get(test.column.name, "")
-    return f"{format_number(test.threshold, READABLE)}{' ' if unit else ''}{unit}"
+    bound = f"{format_number(test.threshold if limit is None else limit, READABLE)}{' ' if unit else ''}{unit}"
+    if limit is None:
+        return f"{'at most' if holds else 'above'} {bound}"
+    return f"{'below' if holds else 'at least'} {bound}"
 
 
 def conditions(tree: Tree, node: int, words: Words) -> list[str]:
@@ -188,9 +191,9 @@ def _join_steps(steps: list[tuple[Test, bool]], words: Words) -> list[str]:
     below = [test for test, holds in steps if holds]
     parts = []
     if above:
-        parts.append(f"above {_bound(max(above, key=_threshold), words)}")
+        parts.append(_compare(max(above, key=_threshold), words, holds=False))
     if below:
-        parts.append(f"at most {_bound(min(below, key=_threshold), words)}")
+        parts.append(_compare(min(below, key=_threshold), words, holds=True))
     return [f"{isolate(column.name)} is {' and '.join(parts)}"]
 
 

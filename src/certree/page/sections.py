@@ -243,7 +243,7 @@ def show_front(view: View) -> str:
     whole = (
         "Each of these trees is the best for some penalty per leaf (λ): the higher the penalty, the smaller the tree."
         if front.is_optimal
-        else "A search ended early, so that trees may be missing."
+        else "The search for these trees ended at its limit, so some may be missing: raise time_limit."
     )
     slider = show_slider("Smaller or larger", len(front))
     return f"{paragraph(whole)}{draw_chart('Trees of every size', 'leaves', name, series)}{held}{slider}"
@@ -328,8 +328,9 @@ def show_proof(view: View) -> str:
     weight = "" if view.given.sample_weight is None else " --weight ..."
     spends = " --spends ..." if view.given.has_budget else ""
     example = f"certree verify model.json data.csv {'--rewards' if view.is_policy else '--label'} ...{weight}{spends}"
+    command = "".join(f"<span>{escape(word)}</span> " for word in [*example.split(), "--prove"]).rstrip()
     lines.append(
-        paragraph(f"Anyone who has the model and the data can check this: <code>{escape(example)} --prove</code>")
+        paragraph(f'Anyone who has the model and the data can check this: <code class="command">{command}</code>')
     )
     lines.append(
         "<h3>What is not proved</h3><ul>" + "".join(f"<li>{text}</li>" for text in _limits_of_proof(view)) + "</ul>"

@@ -72,7 +72,7 @@ def _test_text(test: Test, digits: Digits) -> str:
     text, name = question_text(test, digits), test.column.name
     rest = text[len(name) :]
     if test.threshold is not None:
-        rest = rest.replace(" <= ", " ≤ ", 1)
+        rest = rest.replace(" <= ", " ≤ ", 1).replace(" >= ", " ≥ ", 1)
     return name + re.sub(r"^( \S+) ", rf"\1{_TIE}", rest)
 
 

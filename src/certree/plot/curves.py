@@ -22,6 +22,7 @@ def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, s
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a figure.
     names : names of the two axes, default=("mean spend", "value")
+        What stands along the horizontal and the vertical axis.
 
     Returns
     -------
@@ -36,7 +37,8 @@ def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, s
     Examples
     --------
     >>> from certree import plot_budget_curve, policy
-    >>> curve = policy.budget_curve([[1], [2], [3]], [[0, 1], [0, 2], [0, -1]], spends=[0, 1], max_depth=1)
+    >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 2], [0, -1]]
+    >>> curve = policy.budget_curve(X, rewards, spends=[0, 1], max_depth=1)
     >>> plot_budget_curve(curve).get_xlabel()
     'mean spend'
     """
@@ -89,7 +91,7 @@ def plot_path(path: Any, *, ax: Axes | None = None) -> Axes:
     is_exact = path.is_optimal
     ax.plot(
         leaves, losses, "o-" if is_exact else "o--", color=PALETTE[0], linewidth=1.5, markersize=4,
-        label="no tree is below" if is_exact else "a search ended early",
+        label="proved: no tree lies below" if is_exact else "a search ended early",
     )  # fmt: skip
     ax.set(xlabel="leaves", ylabel="loss")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

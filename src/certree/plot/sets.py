@@ -51,7 +51,8 @@ def plot_columns(trees: Any, *, axes: Sequence[Axes] | None = None) -> tuple[Axe
     >>> from certree import plot_columns, good_trees
     >>> from certree.datasets import load_lalonde
     >>> data = load_lalonde(as_frame=True)
-    >>> trees = good_trees(data.data, data.target > data.data["re75"], tolerance=0.005, max_depth=2)
+    >>> rose = data.target > data.data["re75"]
+    >>> trees = good_trees(data.data, rose, tolerance=0.005, max_depth=2)
     >>> plot_columns(trees)[0].get_xlabel()
     'share of the 42 good trees that need it'
     """
@@ -93,6 +94,7 @@ def plot_cuts(trees: Any, *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     trees : TreeSet
+        The set to show.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a figure.
 
@@ -114,7 +116,8 @@ def plot_cuts(trees: Any, *, ax: Axes | None = None) -> Axes:
     >>> from certree import plot_cuts, good_trees
     >>> from certree.datasets import load_lalonde
     >>> data = load_lalonde(as_frame=True)
-    >>> trees = good_trees(data.data, data.target > data.data["re75"], tolerance=0.005, max_depth=2)
+    >>> rose = data.target > data.data["re75"]
+    >>> trees = good_trees(data.data, rose, tolerance=0.005, max_depth=2)
     >>> [label.get_text() for label in plot_cuts(trees).get_yticklabels()]
     ['re75', 'age']
     """
@@ -153,9 +156,11 @@ def plot_agreement(trees: Any, *, n: int = 1000, random_state: Any = None, ax: A
     Parameters
     ----------
     trees : TreeSet
+        The set to show.
     n : int, default=1000
         Trees that are drawn from the set for the shares; that all agree about a row is proved, not sampled.
     random_state : int, RandomState instance or None, default=None
+        The seed of the drawn trees. An int draws the same ones every time.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a figure.
 
@@ -175,7 +180,8 @@ def plot_agreement(trees: Any, *, n: int = 1000, random_state: Any = None, ax: A
     >>> from certree import plot_agreement, good_trees
     >>> from certree.datasets import load_lalonde
     >>> data = load_lalonde(as_frame=True)
-    >>> trees = good_trees(data.data, data.target > data.data["re75"], tolerance=0.005, max_depth=2)
+    >>> rose = data.target > data.data["re75"]
+    >>> trees = good_trees(data.data, rose, tolerance=0.005, max_depth=2)
     >>> plot_agreement(trees, n=50, random_state=0).get_ylabel()
     'rows'
     """
@@ -216,12 +222,14 @@ def plot_trees(
     Parameters
     ----------
     trees : TreeSet
+        The set to show.
     chosen : mapping or list of trees of the set, default=None
         What to draw, with or without words above it. None: `trees.handful()`, the best for each root column, size and
         column left out.
     most : int, default=4
         Trees to draw, the first ones.
     font_size : float, default=9.0
+        In points.
 
     Returns
     -------
@@ -240,7 +248,8 @@ def plot_trees(
     >>> from certree import plot_trees, good_trees
     >>> from certree.datasets import load_lalonde
     >>> data = load_lalonde(as_frame=True)
-    >>> trees = good_trees(data.data, data.target > data.data["re75"], tolerance=0.005, max_depth=2)
+    >>> rose = data.target > data.data["re75"]
+    >>> trees = good_trees(data.data, rose, tolerance=0.005, max_depth=2)
     >>> len(plot_trees(trees, most=2))
     2
     """

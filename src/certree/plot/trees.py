@@ -42,6 +42,7 @@ def plot_tree(
     Parameters
     ----------
     model : fitted estimator, Solution or Tree
+        What to draw.
     feature_names : list of names or mapping, default=None
         Other names for the columns: all of them in order, or those that change, by their own name. In place of a name
         there may be more words, as `Tree.renamed` takes them: `{"age": {"name": "Age", "unit": "years"}}`.
@@ -176,7 +177,10 @@ def _caption(model: Any) -> str:
 
 
 def _held_out(evaluation: Any) -> str:
-    return "" if evaluation is None else f"On rows that it has not seen: {evaluation.statement()}"
+    if evaluation is None:
+        return ""
+    found = evaluation.statement()
+    return f"On rows that it has not seen: {found[0].lower()}{found[1:]}"
 
 
 def _fill(text: str, size: float, widest: float) -> list[str]:

@@ -25,14 +25,15 @@ from certree.policy.within import Listed, Lister, Listing, Way
 from certree.solution import float_slack
 from certree.spread import Rate, Spread, find_rates, find_spread, read_measure
 from certree.tree import Tree
+from certree.tree.words import describe_tree
 from certree.tree_set import ColumnFact, RowFacts, TreeCount, without_nan
 
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BudgetPolicy:
-    """A good policy within a budget. `tree` is an ordinary `certree.Tree`, made when it is asked for.
+    """A good policy within a budget. `tree` is an ordinary `certree.Tree`, made when it is asked for; `print` shows it.
 
     Examples
     --------
@@ -65,6 +66,16 @@ class BudgetPolicy:
         """The tests in words, from the root down."""
         tree = self.tree
         return [tree.test(node).text for node in tree.walk() if tree.column[node] >= 0]
+
+    def __repr__(self) -> str:
+        return f"<BudgetPolicy: {self._describe()}>"
+
+    def __str__(self) -> str:
+        return f"{describe_tree(self.tree)}\n\n{self._describe()}"
+
+    def _describe(self) -> str:
+        leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}"
+        return f"objective {self.objective:.6g}, {leaves}, spends {self.spend:.6g} per row"
 
     def decide(self) -> Array:
         """int32, one per fitted row: the number of the action that the policy gives it."""

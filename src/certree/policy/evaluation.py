@@ -47,8 +47,8 @@ from certree.problem import TOLERANCE
 from certree.reading import quiet_reading
 from certree.solver import SearchInterrupted, warn_interrupted
 from certree.table import read_table
-from certree.tree import Tree, Value, format_number, plain_value
-from certree.tree.words import path_text
+from certree.tree import Tree, Value, plain_value
+from certree.tree.words import amount_text, path_text
 
 Array = NDArray[Any]
 
@@ -77,8 +77,7 @@ class Estimate:
     high: float
 
     def __str__(self) -> str:
-        value, low, high = (format_number(number, 4) for number in (self.value, self.low, self.high))
-        return f"{value} ({low} to {high})"
+        return f"{amount_text(self.value)} ({amount_text(self.low)} to {amount_text(self.high)})"
 
 
 @dataclass(frozen=True)
@@ -389,19 +388,18 @@ def evaluate(
     verbose : int, default=0
         1 shows a progress bar over the models and policies that are learned.
 
-    Ctrl-C ends the whole evaluation. The result then covers the repeats that were finished. If there is none, it raises
-    KeyboardInterrupt, because some of the folds alone would not be an honest answer.
-
     Returns
     -------
     Evaluation
+        If Ctrl-C ended the evaluation, it covers the repeats that were finished.
 
     Raises
     ------
     ValueError
         If the log or a setting cannot be used, or if an action has too few rows for three folds.
     KeyboardInterrupt
-        If Ctrl-C was pressed before the first repeat was finished.
+        If Ctrl-C was pressed before the first repeat was finished: some of the folds alone would not be an honest
+        answer.
 
     Examples
     --------

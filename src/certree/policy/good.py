@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from joblib import effective_n_jobs
 
+from certree.folds import count_threads
 from certree.limits import Limits
 from certree.policy.budget import Spending, read_spends
 from certree.policy.budget_set import BudgetSet, find_budget_set
@@ -46,9 +46,11 @@ def good_policies(
     Parameters
     ----------
     X : array or frame, rows × columns, or Log
+        The columns that a policy may ask about, or the log that has them.
     rewards : n × K array or frame, or Scores
         What each action would bring each row.
     sample_weight : array of n weights, default=None
+        How much each row counts. None: all alike.
     treatment : array of n actions, default=None
         The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
     tolerance : float or "noise"
@@ -82,7 +84,8 @@ def good_policies(
     Examples
     --------
     >>> from certree.policy import good_policies
-    >>> policies = good_policies([[1], [2], [3]], [[0, 1], [0, 1], [0, -1]], tolerance=0.4, max_depth=1)
+    >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 1], [0, -1]]
+    >>> policies = good_policies(X, rewards, tolerance=0.4, max_depth=1)
     >>> policies.count
     3
     >>> round(policies.best.objective, 3)
@@ -105,7 +108,7 @@ def good_policies(
         n_jobs=n_jobs,
     )
     problem, weights = model.pose(X, rewards, sample_weight, treatment)
-    limits = Limits(time_limit, memory_limit, effective_n_jobs(n_jobs))
+    limits = Limits(time_limit, memory_limit, count_threads(n_jobs))
     index = np.flatnonzero(weights > 0)
     if budget is not None:
         if isinstance(tolerance, str):

@@ -53,6 +53,8 @@ LARGEST_SEED = 2**31 - 1
 class MatchingEffects(BaseEstimator):
     """The effect of a treatment on every row, by matching after learning to stretch (MALTS).
 
+    `predict` gives the effect on new rows.
+
     Parameters
     ----------
     n_neighbors : int, default=10
@@ -93,9 +95,8 @@ class MatchingEffects(BaseEstimator):
     stretches_ : ndarray, one per column of `columns_`
         Of the standardised columns, scaled to a mean square of 1; over splits the root of the mean square.
     split_stretches_ : ndarray, splits × columns
+        The stretches that each split learned.
     n_features_in_, feature_names_in_ : as in scikit-learn
-
-    `predict` gives the effect on new rows.
 
     Raises
     ------
@@ -107,7 +108,8 @@ class MatchingEffects(BaseEstimator):
     >>> from certree.datasets import make_policy
     >>> from certree.policy import MatchingEffects
     >>> made = make_policy(200, 2, depth=1, random_state=0)
-    >>> matched = MatchingEffects(5, n_repeats=1, random_state=0).fit(made.data, made.treatment, made.outcome)
+    >>> matched = MatchingEffects(5, n_repeats=1, random_state=0)
+    >>> matched = matched.fit(made.data, made.treatment, made.outcome)
     >>> matched.effects_.shape, matched.predict(made.data[:3]).shape
     ((200,), (3,))
     """
@@ -155,6 +157,7 @@ class MatchingEffects(BaseEstimator):
         treatment : array of n arms
             Which of two arms each row got.
         outcome : array of n numbers
+            What came of each row.
         """
         given = X if isinstance(X, Log) else None
         X = X if given is None else given.X

@@ -44,7 +44,8 @@ class NoisePolicy:
     Examples
     --------
     >>> from certree.policy import good_policies
-    >>> policies = good_policies([[1], [2], [3]], [[0, 1], [0, 1], [0, -1]], tolerance="noise", max_depth=1)
+    >>> X, rewards = [[1], [2], [3]], [[0, 1], [0, 1], [0, -1]]
+    >>> policies = good_policies(X, rewards, tolerance="noise", max_depth=1)
     >>> policies[0].policy.tests, policies[0].standard_error
     (['x0 <= 2.5'], 0.0)
     """

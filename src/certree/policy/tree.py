@@ -15,16 +15,16 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import metadata_routing
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from certree.estimators import EDIT_CONSTRAINTS, TreeEstimator
+from certree.folds import count_threads
 from certree.limits import Limits
 from certree.policy.budget import Spending, read_spends, rename_costs, solve_within
-from certree.policy.log import open_log, read_rewards
+from certree.policy.log import Log, open_log, read_rewards
 from certree.policy.pose import pose_rewards
 from certree.problem import Problem, check_weights
 from certree.reading import warn_about
@@ -48,6 +48,7 @@ class PolicyTree(TreeEstimator):
     regularization : float, default=0.0
         The penalty λ per leaf, in units of the mean reward: a split must raise the mean reward by at least λ.
     max_leaves : int or None, default=None
+        The most leaves that the tree may have.
     min_samples_leaf : int, default=1
         Rows (of positive weight) that every leaf must hold.
     min_samples_arm : int, default=0
@@ -87,6 +88,7 @@ class PolicyTree(TreeEstimator):
     tree_ : Tree
         The costs in its nodes say by how much each action falls short of the best action of every row.
     n_leaves_, depth_ : int
+        The size of the tree. A lone leaf has depth 0.
     value_ : float
         Mean reward of the policy on the rows it was fitted on: an optimistic figure, see `certree.policy.evaluate`.
     objective_ : float
@@ -111,6 +113,7 @@ class PolicyTree(TreeEstimator):
     statistics_ : dict
         Figures of the search.
     fit_seconds_ : float
+        How long the fit took.
 
     Notes
     -----
@@ -220,6 +223,7 @@ class PolicyTree(TreeEstimator):
             frame name the actions; those of an array are 0 to K − 1. `y` and `rewards` are two names of the same
             parameter: scikit-learn expects `y`.
         sample_weight : array of n weights, default=None
+            How much each row counts; not negative.
         treatment : array of n actions, default=None
             The action that each row got, for `min_samples_arm`. Not needed with Scores or a Log, which hold it.
         spends : one number per action, mapping by action, or n × K numbers, default=None
@@ -246,7 +250,8 @@ class PolicyTree(TreeEstimator):
             raise ValueError("pass y or rewards, not both: they are two names of the same parameter")
         rewards = y if rewards is None else rewards
         if rewards is None:
-            raise ValueError("PolicyTree requires y to be passed, but the target y is None: give the rewards.")
+            scores = ", such as policy.doubly_robust(log)" if isinstance(X, Log) else ""
+            raise ValueError(f"PolicyTree requires y to be passed, but the target y is None: give the rewards{scores}.")
         spends = rename_costs(spends, costs)
         if self.budget is None and not (spends is None and control is None):
             raise ValueError(
@@ -255,7 +260,7 @@ class PolicyTree(TreeEstimator):
             )
         problem, table, amounts, weights = self._pose(X, rewards, sample_weight, treatment)
         actions = problem.labels
-        limits = Limits(self.time_limit, self.memory_limit, effective_n_jobs(self.n_jobs))
+        limits = Limits(self.time_limit, self.memory_limit, count_threads(self.n_jobs))
         if self.budget is None:
             solution = search(problem, limits, verbose=self.verbose)
         else:
@@ -357,9 +362,11 @@ class PolicyTree(TreeEstimator):
         Parameters
         ----------
         X : array or frame, rows × columns
+            The columns of the fit, in the same order.
         y : n × K array or frame
             The rewards of these rows.
         sample_weight : array of n weights, default=None
+            How much each row counts. None: all alike.
 
         Returns
         -------

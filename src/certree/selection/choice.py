@@ -41,6 +41,7 @@ class SparseTreeCV(ClassifierMixin, TreeEstimator):
     Parameters
     ----------
     max_depth : int or None, default=3
+        The largest depth of a tree. A lone leaf has depth 0.
     cv : int or splitter of scikit-learn, default=5
         A number of folds, stratified by label and shuffled, or any splitter that holds out every row once.
     rule : {"one_standard_error", "best"}, default="one_standard_error"
@@ -231,6 +232,11 @@ class SparseTreeCV(ClassifierMixin, TreeEstimator):
         own = f"λ = {results['regularization'][chosen]:.4g}, {describe(chosen)})"
         if self.rule == "best":
             return f"Chose {own}: the least held-out loss of {len(self.path_)} trees in {n_folds} folds."
+        if chosen == best:
+            return (
+                f"Chose {own}: the best of {len(self.path_)} trees in {n_folds} folds; no smaller tree is within one "
+                f"standard error of it ({results['standard_error'][best]:.2g})."
+            )
         return (
             f"Chose {own}: the smallest tree within one standard error of the best, {describe(best)} ± "
             f"{results['standard_error'][best]:.2g}), in {n_folds} folds."

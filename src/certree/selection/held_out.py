@@ -133,7 +133,8 @@ def evaluate(
     >>> from certree import SparseTreeClassifier, evaluate
     >>> from certree.datasets import make_weighted
     >>> table = make_weighted(300, 3, depth=1, random_state=0)
-    >>> found = evaluate(SparseTreeClassifier(1), table.data, table.target, table.sample_weight, cv=3)
+    >>> X, y, weights = table.data, table.target, table.sample_weight
+    >>> found = evaluate(SparseTreeClassifier(1), X, y, weights, cv=3)
     >>> found.folds, found.n_rows
     (3, 300)
     >>> bool(found.gain.low > 0)  # the tree beats a constant label

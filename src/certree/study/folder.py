@@ -41,6 +41,7 @@ def write(case: CaseStudy, folder: Path) -> list[Path]:
     Parameters
     ----------
     case : CaseStudy
+        What `run` found.
     folder : Path
         It is made where it does not exist.
 
@@ -88,6 +89,7 @@ def find_files(folder: Path) -> list[Path]:
     Parameters
     ----------
     folder : Path
+        Where a study was written, or is to be.
 
     Returns
     -------
@@ -114,6 +116,7 @@ def is_study(folder: Path) -> bool:
     Parameters
     ----------
     folder : Path
+        Where a study was written, or is to be.
 
     Returns
     -------

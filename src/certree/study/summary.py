@@ -17,6 +17,8 @@ from certree.study.case import ACTIONS, LABELS, METHODS, AlternativesRow, CaseSt
 WIDTH = 100
 NORMAL_95 = 1.96
 PLURALS = {"man": "men"}
+LEAST_SHOWN = 5e-5
+"""What a difference must be to show among four digits."""
 RACE = ("black", "hispanic")
 OPENING = "Whom to train?"
 """The first words of every summary."""
@@ -28,6 +30,7 @@ def summarise(case: CaseStudy) -> str:
     Parameters
     ----------
     case : CaseStudy
+        What `run` found.
 
     Returns
     -------
@@ -79,8 +82,8 @@ def _say_effects(case: CaseStudy) -> str:
     else:
         matching = case.matching
         if matching.metric == "learned":
-            deals = "once" if matching.n_repeats == 1 else f"{matching.n_repeats} times"
-            under = f"a metric learned on other men; {matching.n_splits} splits, dealt {deals}"
+            repeats = "drawn once" if matching.n_repeats == 1 else f"drawn {matching.n_repeats} times"
+            under = f"a metric learned on other men; {matching.n_splits} splits, {repeats}"
         else:
             under = "a metric that stretches every column by the same factor"
         lines.append(
@@ -174,7 +177,21 @@ def _say_sensitivity(case: CaseStudy) -> str:
                 f"{row.constant_loss:.3f}", f"{row.printed_loss:.3f}", f"{row.optimal_loss:.3f}",
             ]
         )  # fmt: skip
-    header = ["k", "metric", "splits", "deals", "seed", "own", "0", "1", "2", "same", "one label", "paper's", "optimal"]
+    header = [
+        "k",
+        "metric",
+        "splits",
+        "repeats",
+        "seed",
+        "own",
+        "0",
+        "1",
+        "2",
+        "same",
+        "one label",
+        "paper's",
+        "optimal",
+    ]
     return head + "\n\n" + _tabulate(header, cells, "rlrrrlrrrrrrr") if cells else "Left out."
 
 
@@ -189,7 +206,7 @@ def _say_policies(case: CaseStudy) -> str:
             "The same question without labels: an exact tree of depth 2 on doubly robust scores of earnings in 1978 "
             "minus the cost of the programme. In sample: judged by the scores that the tree was learned from. Honest: "
             "judged by men that neither the tree nor any model has seen "
-            f"({last.evaluation.folds} folds, {_count(last.evaluation.repeats, 'deal')}; 95% "
+            f"({last.evaluation.folds} folds, {_count(last.evaluation.repeats, 'repeat')}; 95% "
             "interval)."
         ),
         "",
@@ -284,11 +301,12 @@ def _find_trees(case: CaseStudy) -> list[str]:
         found += "No tree was proved optimal in the time given."
     if not worst:
         return [found]
-    others = (
-        f"Other ways end above direct's objective, at worst by {worst['duplicate']:.4f} (duplicate), "
-        f"{worst['sample']:.4f} (sample) and {worst['CART']:.4f} (CART with as many leaves)."
-    )
-    return [found, others]
+    names = {"duplicate": "duplicate", "sample": "sample", "CART": "CART with as many leaves"}
+    above = [f"{amount:.4f} ({names[way]})" for way, amount in worst.items() if amount >= LEAST_SHOWN]
+    equal = [names[way] for way, amount in worst.items() if amount < LEAST_SHOWN]
+    others = [f"Other ways end above direct's objective, at worst by {_list(above)}."] if above else []
+    others += [f"At every depth, {_list(equal)} ends with direct's objective."] if equal else []
+    return [found, " ".join(others)]
 
 
 def _find_printed(case: CaseStudy) -> list[str]:

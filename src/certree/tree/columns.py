@@ -14,6 +14,7 @@ of an ordered column are the places of its categories, 0 for the lowest: its thr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -98,6 +99,18 @@ class Test:
         return self.column.categories[int(self.threshold)]
 
     @property
+    def strict_limit(self) -> float | None:
+        """40 where the test is “age < 40”, which is asked as “at most the float below 40”; None for other tests.
+
+        Shown as “at most 40”, the test would be false of a value of 40.
+        """
+        if self.threshold is None or self.column.kind == "ordered":
+            return None
+        above = math.nextafter(self.threshold, math.inf)
+        is_short = _n_figures(above) <= (MOST_FIGURES if above.is_integer() else 4)
+        return above if is_short and _n_figures(self.threshold) >= 15 else None
+
+    @property
     def text(self) -> str:
         """The test in words."""
         return self.describe()
@@ -112,9 +125,11 @@ class Test:
         if self.answers is not None:
             return f"{name}: {self.answers[not holds]}"
         if self.threshold is not None:
-            relation = "<=" if holds else ">"
             is_ordered = self.column.kind == "ordered"
-            bound = repr(self.bound) if is_ordered else format_number(self.threshold, digits)
+            limit = self.strict_limit if digits == READABLE else None
+            relation = ("<=" if holds else ">") if limit is None else ("<" if holds else ">=")
+            number = self.threshold if limit is None else limit
+            bound = repr(self.bound) if is_ordered else format_number(number, digits)
             text = f"{name} {relation} {bound} {self.column.unit}".rstrip()
             # Only a column that had missing values is worth the words about where they go.
             return f"{text} or missing" if self.missing_left == holds and self.column.has_missing else text
@@ -160,8 +175,7 @@ def format_number(number: float, digits: Digits = None) -> str:
     """
     if digits == READABLE:
         short = float(format(float(number), ".10g"))
-        figures = len(repr(short).partition("e")[0].replace(".", "").strip("-0"))
-        text = format_number(short) if figures <= MOST_FIGURES else format_number(number, 4)
+        text = format_number(short) if _n_figures(short) <= MOST_FIGURES else format_number(number, 4)
         whole, point, rest = text.partition(".")
         is_long = whole.lstrip("-").isdecimal() and len(whole.lstrip("-")) > 4
         return f"{int(whole):,}{point}{rest}" if is_long else text
@@ -169,3 +183,8 @@ def format_number(number: float, digits: Digits = None) -> str:
     if digits is not None and "e+" in text and abs(number) < 1e12:
         return f"{number:.0f}"
     return text.removesuffix(".0")
+
+
+def _n_figures(number: float) -> int:
+    """Significant digits of the shortest text that reads back as the same number."""
+    return len(repr(float(number)).partition("e")[0].replace(".", "").strip("-0"))

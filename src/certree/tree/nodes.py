@@ -285,6 +285,7 @@ class Tree:
             column) and "answers". Two answers take the place of a comparison, in a column with one cut:
             `{"black": {"name": "Black", "answers": ("no", "yes")}}` shows "black <= 0.5" as "Black: no".
         labels : sequence or mapping, default=None
+            What the labels are called: one name per label in their order, or new names by old ones. None: as before.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from certree.problem import Problem
 from certree.solver import read_tree
 from certree.tree import Tree
+from certree.tree.words import describe_tree
 
 Array = NDArray[Any]
 
@@ -82,9 +83,9 @@ class TreeWriter:
         raise AssertionError("the graph says that another column parts these rows so")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GoodTree:
-    """A tree of a set. `tree` is an ordinary `certree.Tree`, made when it is asked for.
+    """A tree of a set. `tree` is an ordinary `certree.Tree`, made when it is asked for; `print` shows it.
 
     Examples
     --------
@@ -94,6 +95,11 @@ class GoodTree:
     >>> tree = trees[0]
     >>> tree.n_leaves, tree.predict([[1, 0]]).tolist()
     (2, ['a'])
+    >>> print(tree)
+    ├── x0 <= 2.5: a  100% of 2 rows
+    └── x0 > 2.5: b   100% of 2 rows
+    <BLANKLINE>
+    objective 0.2, 2 leaves
     """
 
     objective: float
@@ -114,6 +120,15 @@ class GoodTree:
         """The tests in words, from the root down."""
         tree = self.tree
         return [tree.test(node).text for node in tree.walk() if tree.column[node] >= 0]
+
+    def __repr__(self) -> str:
+        return f"<GoodTree: {self._describe()}>"
+
+    def __str__(self) -> str:
+        return f"{describe_tree(self.tree)}\n\n{self._describe()}"
+
+    def _describe(self) -> str:
+        return f"objective {self.objective:.6g}, {self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}"
 
     def decide(self) -> Array:
         """int32, one per fitted row: the number of the label that the tree gives it. Faster than a prediction."""

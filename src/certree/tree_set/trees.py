@@ -224,11 +224,18 @@ class TreeSet:
         Parameters
         ----------
         n : int, default=1
+            How many trees to draw. A tree may be drawn more than once.
         random_state : int, RandomState instance or None, default=None
+            The seed. An int draws the same trees every time.
 
         Returns
         -------
         list of GoodTree
+
+        Raises
+        ------
+        ValueError
+            If the set is empty.
         """
         if not self:
             raise ValueError("the set is empty")
@@ -457,6 +464,7 @@ class TreeSet:
         Parameters
         ----------
         without : column or several columns, default=None
+            Keep only the trees that ask none of these columns, given by name or number.
         root : str, default=None
             A test as `roots` writes it, or a column.
         leaves : int or pair of int, default=None

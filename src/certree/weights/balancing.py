@@ -141,6 +141,7 @@ def balance(
     stabilised : bool, default=False
         Use P(S = s) / P(S = s | X). The weights are smaller, but groups keep their shares instead of being balanced.
     bins, folds, random_state : int, int, int or RandomState instance
+        Quantile bins of a numeric group, folds of the estimated propensities, and the seed of the folds.
 
     Returns
     -------

@@ -62,7 +62,9 @@ def total_variation(weight: Any, counts: Any) -> float:
     Parameters
     ----------
     weight : array of n weights
+        Not negative, and not all 0.
     counts : array of n counts
+        How often each row was drawn or repeated.
 
     Returns
     -------

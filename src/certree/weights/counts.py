@@ -55,6 +55,7 @@ def duplicate(weight: Any, factor: float = 100, normalise: Normaliser = "max") -
     Parameters
     ----------
     weight : array of n weights
+        Not negative, and not all 0.
     factor : float, default=100
         The number of copies of the heaviest row.
     normalise : {"max", "sum"}, default="max"
@@ -116,6 +117,7 @@ def sample(weight: Any, ratio: float = 1.0, random_state: Any = None) -> Array:
     ratio : float, default=1.0
         Draws per row.
     random_state : int, RandomState instance or None, default=None
+        The seed. An int draws the same rows every time.
 
     Returns
     -------
@@ -160,8 +162,11 @@ def duplicate_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
     Parameters
     ----------
     X : array or frame, rows × columns
+        The rows to repeat.
     y : array or series of n labels
+        Their labels, which are repeated with them.
     counts : array of n whole numbers
+        How often each row occurs in the result, such as from `duplicate` or `sample`.
 
     Returns
     -------

@@ -118,7 +118,7 @@ def state_sample(problem: Problem, ratio: float) -> dict[str, Any]:
 def _replace_weights(
     method: Literal["duplicate", "sample"], problem: Problem, counts: Array, figures: Mapping[str, Any]
 ) -> Weighing:
-    # As costs beside the true weights, so that rows and weight a leaf mean what they mean in the true problem: both
+    # As costs beside the true weights, so that rows and weight per leaf mean what they mean in the true problem: both
     # problems then have the very same trees, which every bound here needs.
     assert problem.y is not None
     costs = np.where(np.arange(len(problem.labels)) != problem.y[:, None], counts[:, None].astype(np.float64), 0.0)
