@@ -1,8 +1,9 @@
 """The suite of large policies: many rows, thresholds and actions at depth 2, with seconds and memory.
 
 Three sizes: continuous columns, where every row brings thresholds of its own; ten times the rows with 30 distinct
-values a column; and a small one that STreeD finishes, so that two solvers that share nothing name the same value. Each
-holds a planted policy or pure noise, on which bounds prune least. Where STreeD is missing, certree is measured alone.
+values per column; and a small one that STreeD finishes, so that two solvers that share nothing name the same value.
+Each holds a planted policy or pure noise, on which bounds prune least. Where STreeD is missing, certree is measured
+alone.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def large(quick: bool, seconds: float) -> Suite:
         Target("every policy certified, with one thread and with two", _all_certified),
         Target(f"{size}, a signal: less than {SIGNAL_SECONDS:g} s", _within("signal", SIGNAL_SECONDS)),
         Target(f"{size}, pure noise: less than {NOISE_SECONDS:g} s", _within("noise", NOISE_SECONDS)),
-        Target("100,000 rows, 30 values a column, 20 actions: seconds and memory of the fit", _reported),
+        Target("100,000 rows, 30 values per column, 20 actions: seconds and memory of the fit", _reported),
         Target("the same value for any number of threads, and as STreeD where it finishes", _same_value),
     ]
     return Suite("large", "Large policies at depth 2", cells, targets, present=_table)

@@ -188,7 +188,7 @@ def _judge(log: Log, depth: int, minimum: int) -> dict[str, Any]:
 
 
 def _table(figures: list[dict[str, Any]]) -> list[str]:
-    head = ["table", "depth", "rows a leaf", "certree", "EconML", "status", "seconds", "EconML's", "ratio"]
+    head = ["table", "depth", "rows per leaf", "certree", "EconML", "status", "seconds", "EconML's", "ratio"]
     head += ["honest", "EconML's honest", "gain over the best single action"]
     rows = []
     for f in figures:

@@ -227,7 +227,7 @@ def continuous(quick: bool, seconds: float) -> Suite:
     penalties = [0.001] if quick else [0.005, 0.001]
     cells = [_contest(table, 2, penalty, ("contree",), seconds) for table in tables for penalty in penalties]
     target = Target("at least 3 times ConTree", at_least(3, 3))
-    return Suite("continuous", "Tens of thousands of distinct values a column, depth 2", cells, [target])
+    return Suite("continuous", "Tens of thousands of distinct values per column, depth 2", cells, [target])
 
 
 def binary(quick: bool, seconds: float) -> Suite:

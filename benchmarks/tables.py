@@ -259,7 +259,7 @@ def _planted(rows: int, columns: int, values: int | None, labels: int, is_noise:
     drawn = rng.integers(labels, size=rows)
     y = drawn if is_noise else np.where(rng.random(rows) < 0.2, drawn, PLANTED_LEAVES[depth][leaf] % labels)
     kind = "labels at random" if is_noise else f"planted tree of depth {depth}, a fifth of the labels drawn anew"
-    distinct = "normal columns" if values is None else f"{values} values a column"
+    distinct = "normal columns" if values is None else f"{values} values per column"
     return X, y, f"generated, {distinct}, {labels} labels, {kind}, seed {seed}"
 
 
@@ -289,7 +289,7 @@ def _policy(rows: int, columns: int, actions: int, values: int | None, signal: f
 
     made: Any = make_policy(rows, columns, n_actions=actions, depth=2, n_values=values, random_state=seed)
     noise = np.random.default_rng([seed, 1]).normal(size=(rows, actions))
-    distinct = "continuous columns" if values is None else f"{values} values a column"
+    distinct = "continuous columns" if values is None else f"{values} values per column"
     worth = f"a planted tree of depth 2 worth {signal:g}" if signal else "no signal at all"
     source = f"generated, {distinct}, {actions} actions, rewards of standard normal noise and {worth}, seed {seed}"
     return made.data, noise + signal * (np.arange(actions) == made.planted[:, None]), source
