@@ -10,6 +10,7 @@
 #include "bounds.hpp"
 #include "good/bit_sums.hpp"
 #include "good/column_sets.hpp"
+#include "good/leaf_numbers.hpp"
 #include "good/row_sums.hpp"
 #include "good/sides.hpp"
 
@@ -61,20 +62,6 @@ struct Draft {
     bool has_stumps = false;
     std::size_t first_stump = 0;
     std::size_t end_stump = 0;
-};
-
-struct LeafKey {
-    Amount value;
-    std::int32_t label;
-    bool operator==(const LeafKey&) const = default;
-};
-struct LeafHash {
-    std::size_t operator()(const LeafKey& key) const {
-        return static_cast<std::size_t>((static_cast<std::uint64_t>(key.value) +
-                                         0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(key.label + 1)) *
-                                            0xbf58476d1ce4e5b9ULL >>
-                                        8);
-    }
 };
 
 // Sides are drafts by their number, or leaves by ~number.
@@ -166,7 +153,7 @@ private:
     }
 
     std::size_t bytes() const {
-        return drafts_.capacity() * (sizeof(Draft) + 64) + edges_.capacity() * sizeof(Edge) + leaves_.size() * 64 +
+        return drafts_.capacity() * (sizeof(Draft) + 64) + edges_.capacity() * sizeof(Edge) + leaves_.bytes() +
                stumps_.capacity() * sizeof(Stump);
     }
     // Half of what may be used: the graph is copied when it is done.
@@ -228,7 +215,6 @@ private:
     void note_stumps(Draft& draft, const Side& side, const Draft& made);
     void sum_by_code(std::int32_t number, int depth, std::int32_t axis);
     void join(std::int32_t number, int depth, const RootTests& found);
-    std::int32_t leaf_number(const Side& side);
     std::int32_t draft_number(const Side& side, int depth, Amount budget, Amount split, const Draft& made);
     void flatten(const std::vector<std::int32_t>& order, Found& found);
 
@@ -251,8 +237,7 @@ private:
     std::size_t next_in_level_ = 0;
     std::vector<std::int32_t> order_of_nodes_;
     bool is_stopped_ = false;
-    std::unordered_map<LeafKey, std::int32_t, LeafHash> leaf_numbers_;
-    std::vector<LeafKey> leaves_;
+    LeafNumbers leaves_;
     std::vector<Edge> edges_;
     std::vector<Stump> stumps_;
     std::int32_t parent_ = none;
@@ -401,15 +386,6 @@ RootTests Builder::find_stumps(const RowSet& set, Amount budget) {
         }
     }
     return found;
-}
-
-std::int32_t Builder::leaf_number(const Side& side) {
-    const auto [place, is_new] =
-        leaf_numbers_.try_emplace({side.leaf, side.label}, static_cast<std::int32_t>(leaves_.size()));
-    if (is_new) {
-        leaves_.push_back(place->first);
-    }
-    return ~place->second;
 }
 
 std::int32_t Builder::draft_number(const Side& side, int depth, Amount budget, Amount split, const Draft& made) {
@@ -575,7 +551,7 @@ void Builder::join(std::int32_t number, int depth, const RootTests& found) {
                                bool is_left) -> std::optional<std::int32_t> {
             const int deepest = bounds::deepest_below(room + 1, depth - 1, penalty());
             if (deepest == 0 || split > room || side.n_rows < 2) {
-                return side.leaf <= room ? std::optional(leaf_number(side)) : std::nullopt;
+                return side.leaf <= room ? std::optional(~leaves_.number({side.leaf, side.label})) : std::nullopt;
             }
             Draft made;
             made.parent = number;
@@ -620,7 +596,7 @@ void Builder::flatten(const std::vector<std::int32_t>& order, Found& found) {
         graph.first_edge.push_back(static_cast<std::int64_t>(graph.n_edges()));
     }
     const auto first_leaf = static_cast<std::int32_t>(graph.n_nodes());
-    for (const LeafKey& leaf : leaves_) {
+    for (const LeafKey& leaf : leaves_.leaves()) {
         graph.add_node(leaf.value, leaf.label);
         graph.first_edge.push_back(static_cast<std::int64_t>(graph.n_edges()));
     }

@@ -4,6 +4,7 @@
 
 #include "good/build.hpp"
 #include "good/counts.hpp"
+#include "good/leaf_numbers.hpp"
 #include "tests/test_runs.hpp"
 
 namespace certree::test {
@@ -217,6 +218,24 @@ TEST(good_trees_of_two_valued_tables) {
             }
         }
         check_all_trees(random, table, n, n % 3 == 0 ? 2 : 3);
+    }
+}
+
+// Few values, so that leaves come again; values that share their low or their high bits; several times as many as the
+// table starts with.
+TEST(leaves_are_numbered_as_they_appear) {
+    Random random(73);
+    for (const Amount step : {Amount{1}, Amount{1} << 20, Amount{1} << 44}) {
+        LeafNumbers numbers;
+        std::map<std::pair<Amount, std::int32_t>, std::int32_t> known;
+        for (int n = 0; n < 20000; ++n) {
+            const LeafKey leaf{step * pick(random, 0, 4000), pick(random, 0, 2)};
+            const auto next = static_cast<std::int32_t>(known.size());
+            const auto [place, is_new] = known.try_emplace({leaf.value, leaf.label}, next);
+            CHECK(numbers.number(leaf) == place->second);
+            CHECK(numbers.leaves()[static_cast<std::size_t>(place->second)] == leaf);
+        }
+        CHECK(numbers.leaves().size() == known.size());
     }
 }
 
