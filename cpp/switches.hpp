@@ -12,7 +12,7 @@ namespace certree {
     ENTRY(cache)         /* memory of solved subproblems */                                                     \
     ENTRY(leaf_bound)    /* "a split costs at least two penalties" */                                           \
     ENTRY(triples)       /* depth three in closed form */                                                       \
-    ENTRY(cells)         /* depth three by sums over cells */                                                   \
+    ENTRY(cells)         /* depth two and three by sums over cells */                                           \
     ENTRY(segment_trees) /* depth two over many distinct values */                                              \
     ENTRY(tables)        /* depth two by tables: segment trees instead */                                       \
     ENTRY(simd)          /* vector kernels */                                                                   \

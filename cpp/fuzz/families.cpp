@@ -448,8 +448,8 @@ Problem draw_depth_three(Random& random) {
     return problem;
 }
 
-// Depth three by sums over cells, under every minimum; half of the tables have an even number of merged rows, on which
-// it is used.
+// Depth two and three by sums over cells, under every minimum; they are used where the number of merged rows is even at
+// depth three, and a multiple of three at depth two.
 Problem draw_cells(Random& random) {
     Problem problem = chance(random, 0.5) ? draw_two_valued(random) : draw_plain(random);
     constexpr void (*minima[])(Random&, Problem&) = {limit_samples, limit_weight, limit_arms};
@@ -458,7 +458,7 @@ Problem draw_cells(Random& random) {
             limit(random, problem);
         }
     }
-    problem.options.constraints.max_depth = 3;
+    problem.options.constraints.max_depth = chance(random, 0.7) ? 3 : 2;
     problem.options.constraints.max_leaves = 0;
     problem.options.switches = no_cost_model | (chance(random, 0.5) ? no_relaxation | no_greedy : 0U);
     problem.options.n_threads = chance(random, 0.1) ? 2 : 1;

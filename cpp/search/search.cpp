@@ -79,18 +79,20 @@ bool Search::is_fast(const Subproblem& problem, const Local& local) const {
            (problem.root == nullptr || !forecast::are_triples_long(local, control_.seconds_left()));
 }
 
-// Whether sums over cells are the fastest way to depth three. Below the root a budget may leave other ways little to
-// do, so they are taken only where another closed form would be.
+// Whether sums over cells are the fastest way to depth two or three. Below the root a budget may leave other ways to
+// depth three little to do, so they are taken only where another closed form would be.
 bool Search::do_cells_pay(const Subproblem& problem, const Local& local) const {
-    if (problem.depth != 3 || settings_.max_leaves > 0 || control_.is_off(no_cells) ||
-        !cell_form_.fits(local, n_threads_at(problem))) {
+    const int depth = problem.depth;
+    if (depth < 2 || depth > 3 || settings_.max_leaves > 0 || control_.is_off(no_cells) ||
+        !cell_form_.fits(local, depth, n_threads_at(problem))) {
         return false;
     }
     if (control_.is_off(no_cost_model)) {
-        return local.n_rows % 2 == 0;  // small tables then see both
+        return local.n_rows % (depth == 3 ? 2 : 3) == 0;  // small tables then see both
     }
-    if (problem.root == nullptr &&
-        (local.n_rows < forecast::least_rows_of_cells || !is_two_labels_ || !is_fast(problem, local))) {
+    const bool is_below = problem.root == nullptr;
+    if ((local.n_rows < forecast::least_rows_of_cells && (is_below || depth == 2)) ||
+        (is_below && depth == 3 && (!is_two_labels_ || !is_fast(problem, local)))) {
         return false;
     }
     const auto n_channels = static_cast<double>(cell_form_.n_channels());
@@ -99,6 +101,11 @@ bool Search::do_cells_pay(const Subproblem& problem, const Local& local) const {
         instance_.n_labels == 2
             ? n_channels
             : n_channels - instance_.n_labels + static_cast<double>(instance_.gains.size()) / instance_.n_rows;
+    if (depth == 2) {
+        return forecast::do_cells_pay(forecast::pair_cell_cycles(local, n_amounts, n_channels),
+                                      std::min(forecast::pair_cycles(local), forecast::many_row_pair_cycles(local)),
+                                      control_.seconds_left());
+    }
     const double looks = forecast::looked_cycles(local);
     const double others = is_two_labels_ ? std::min(looks, forecast::many_row_triple_cycles(local)) : looks;
     return forecast::do_cells_pay(forecast::cell_cycles(local, n_amounts, n_channels), others, control_.seconds_left());
@@ -277,14 +284,14 @@ void Search::remember(const Subproblem& problem, const Outcome& outcome) {
     }
 }
 
-// True: sums over cells gave the answer: of depth three, with no limit on the number of leaves.
+// True: sums over cells gave the answer: of depth two or three, with no limit on the number of leaves.
 bool Search::solve_by_cells(const Subproblem& problem, const Local& local, Outcome& outcome) {
     if (!do_cells_pay(problem, local)) {
         return false;
     }
     statistics_.cells.fetch_add(1, std::memory_order_relaxed);
     std::function<void(const Outcome&)> offer_tree;
-    if (problem.root != nullptr) {
+    if (problem.root != nullptr && problem.depth == 3) {
         offer_tree = [&](const Outcome& so_far) {
             if (so_far.best() < upper_now()) {
                 offer(so_far.tree[0]);
@@ -292,7 +299,7 @@ bool Search::solve_by_cells(const Subproblem& problem, const Local& local, Outco
         };
     }
     const Amount before = outcome.lower;
-    cell_form_.solve(problem.set, local, n_threads_at(problem), offer_tree, outcome);
+    cell_form_.solve(problem.set, local, problem.depth, n_threads_at(problem), offer_tree, outcome);
     outcome.lower = std::max(before, outcome.lower);
     if (is_bounded_) {
         outcome.relaxed = std::max(outcome.relaxed, outcome.lower);

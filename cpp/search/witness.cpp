@@ -12,7 +12,7 @@ const char* name_of(Claim claim) {
     case Claim::stump_form: return "stumps of two labels";
     case Claim::pair_form: return "depth two of two labels";
     case Claim::triple_form: return "depth three of two labels";
-    case Claim::cell_form: return "depth three by cells";
+    case Claim::cell_form: return "depth two or three by cells";
     case Claim::relaxed_form: return "closed form without limits";
     case Claim::kept_form: return "closed form that keeps the limits";
     case Claim::stumps: return "stumps";

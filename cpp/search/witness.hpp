@@ -26,7 +26,7 @@ enum class Claim {
     stump_form,    // depth one in closed form, two labels
     pair_form,     // depth two
     triple_form,   // depth three
-    cell_form,     // the same by sums over cells, for any labels and minima
+    cell_form,     // either by sums over cells, for any labels and minima
     relaxed_form,  // closed forms of two labels with every limit on leaves lifted
     kept_form,     // its tree keeps the limits
     stumps,        // depth one for any labels and limits

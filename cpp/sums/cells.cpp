@@ -10,6 +10,10 @@ namespace {
 // So many rows at a time are added to one set after the other: they and a slab of cells stay in near caches.
 constexpr std::size_t block = 4096;
 
+std::size_t place_of(const ColumnSet& set, std::size_t column) {
+    return static_cast<std::size_t>(set[column]);
+}
+
 }  // namespace
 
 template <class Code>
@@ -66,37 +70,53 @@ template <class Code>
 void SortedRows<Code>::add_to(std::span<const ColumnSet> sets, std::span<Amount> cells) const {
     for (std::size_t channel = 0; channel < channels_.size(); ++channel) {
         const Channel& own = channels_[channel];
-        for (std::size_t code = 0; code + 1 < own.start.size(); ++code) {
-            for (std::size_t from = own.start[code]; from < own.start[code + 1]; from += block) {
-                const std::size_t to = std::min(from + block, own.start[code + 1]);
-                const Amount* amounts = own.amounts.data();
+        const bool is_sorted = !own.start.empty();
+        const std::vector<std::size_t> all{0, own.amounts.size()};
+        const std::vector<std::size_t>& start = is_sorted ? own.start : all;
+        for (std::size_t slab = 0; slab + 1 < start.size(); ++slab) {
+            for (std::size_t from = start[slab]; from < start[slab + 1]; from += block) {
+                const std::size_t to = std::min(from + block, start[slab + 1]);
                 Amount* table = cells.data();
                 for (const ColumnSet& set : sets) {
                     const std::size_t n_cells = count_cells(set, sizes_);
-                    const std::size_t slab_size =
-                        n_cells / static_cast<std::size_t>(sizes_[static_cast<std::size_t>(set[0])]);
-                    Amount* slab = table + channel * n_cells + code * slab_size;
-                    if (count_columns(set) == 1) {
-                        for (std::size_t i = from; i < to; ++i) {
-                            *slab += amounts[i];
-                        }
-                    } else if (count_columns(set) == 2) {
-                        const Code* second = own.codes[static_cast<std::size_t>(set[1])].data();
-                        for (std::size_t i = from; i < to; ++i) {
-                            slab[second[i]] += amounts[i];
-                        }
-                    } else {
-                        const Code* second = own.codes[static_cast<std::size_t>(set[1])].data();
-                        const Code* third = own.codes[static_cast<std::size_t>(set[2])].data();
-                        const auto size = static_cast<std::uint32_t>(sizes_[static_cast<std::size_t>(set[2])]);
-                        for (std::size_t i = from; i < to; ++i) {
-                            slab[std::uint32_t{second[i]} * size + third[i]] += amounts[i];
-                        }
-                    }
+                    const std::size_t n_slabs = is_sorted ? static_cast<std::size_t>(sizes_[place_of(set, 0)]) : 1;
+                    // The column that rows are sorted by has one code in a slab.
+                    add_block(own, set, is_sorted ? 1 : 0, from, to,
+                              table + channel * n_cells + slab * (n_cells / n_slabs));
                     table += n_cells * channels_.size();
                 }
             }
         }
+    }
+}
+
+// Adds some rows to the cells of one slab, by their codes on the columns of a set from this one on.
+template <class Code>
+void SortedRows<Code>::add_block(const Channel& own, const ColumnSet& set, std::size_t first, std::size_t from,
+                                 std::size_t to, Amount* slab) const {
+    const Amount* amounts = own.amounts.data();
+    const auto codes = [&](std::size_t column) { return own.codes[place_of(set, column)].data(); };
+    switch (static_cast<std::size_t>(count_columns(set)) - first) {
+    case 0:
+        for (std::size_t i = from; i < to; ++i) {
+            *slab += amounts[i];
+        }
+        break;
+    case 1: {
+        const Code* last = codes(first);
+        for (std::size_t i = from; i < to; ++i) {
+            slab[last[i]] += amounts[i];
+        }
+        break;
+    }
+    default: {
+        const Code* upper = codes(first);
+        const Code* last = codes(first + 1);
+        const auto size = static_cast<std::uint32_t>(sizes_[place_of(set, first + 1)]);
+        for (std::size_t i = from; i < to; ++i) {
+            slab[std::uint32_t{upper[i]} * size + last[i]] += amounts[i];
+        }
+    }
     }
 }
 

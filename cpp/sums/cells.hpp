@@ -30,7 +30,7 @@ inline std::size_t count_cells(const ColumnSet& set, std::span<const std::int32_
     return cells;
 }
 
-// Rows in the order of their codes on one column. The rows of one code then add to a slab of the cells of a set that is
+// Rows to be sorted by their codes on one column. The rows of one code then add to a slab of the cells of a set that is
 // small enough for a near cache. Each channel has the rows that count in it alone: of many labels a row has few.
 template <class Code>
 class SortedRows {
@@ -54,8 +54,9 @@ public:
     // ascending order.
     void sort_by(std::int32_t column);
 
-    // Adds the rows to the cells of sets whose first column is the one they are sorted by. Tables of the sets one
-    // behind the other; in each the channels, slowest, then the codes of the columns, those of the last one fastest.
+    // Adds the rows to the cells of sets whose first column is the one they are sorted by; before they are sorted, of
+    // any sets of at most two columns, whose cells are few. Tables of the sets one behind the other; in each the
+    // channels, slowest, then the codes of the columns, those of the last one fastest.
     void add_to(std::span<const ColumnSet> sets, std::span<Amount> cells) const;
 
     std::size_t n_channels() const { return channels_.size(); }
@@ -64,8 +65,11 @@ private:
     struct Channel {
         std::vector<std::vector<Code>> codes;  // by column
         std::vector<Amount> amounts;
-        std::vector<std::size_t> start;  // of each code of the column they are sorted by
+        std::vector<std::size_t> start;  // of each code of the column they are sorted by; empty: of none yet
     };
+    void add_block(const Channel& own, const ColumnSet& set, std::size_t first, std::size_t from, std::size_t to,
+                   Amount* slab) const;
+
     std::span<const std::int32_t> sizes_;
     std::size_t n_columns_;
     std::vector<Channel> channels_;

@@ -1,4 +1,4 @@
-// Depth three by sums over cells against enumeration: every number of labels, every minimum, threads and stops.
+// Depth two and three by sums over cells against enumeration: every number of labels, every minimum, threads and stops.
 #include "shallow/any_labels/cell_form.hpp"
 #include "tests/test_runs.hpp"
 
@@ -58,6 +58,7 @@ TEST(cells_find_the_optimum) {
         Options options;
         options.regularization = some_penalties[pick(random, 0, 4)];
         options.constraints = draw_minima(random, table);
+        const int depth = options.constraints.max_depth = n % 3 == 2 ? 2 : 3;
         options.switches = (n % 2 == 0 ? 0U : 0U + no_simd) | (n % 3 == 0 ? 0U : 0U + no_cost_model);
         n_minima += options.constraints.has_leaf_minimum() ? 1 : 0;
         describe(text_of(table, options));
@@ -70,7 +71,7 @@ TEST(cells_find_the_optimum) {
         int n_reports = 0;
         Amount last = one.outcome.value[0];
         one.form.solve(
-            one.set, one.local, 1,
+            one.set, one.local, depth, 1,
             [&](const Outcome& so_far) {
                 ++n_reports;
                 CHECK(so_far.best() < last);
@@ -84,7 +85,7 @@ TEST(cells_find_the_optimum) {
         CHECK(last == one.outcome.value[0]);
         CHECK(std::abs(one.value() - optimum) <= 1e-9);
         Form three(table, options);
-        three.form.solve(three.set, three.local, 3, {}, three.outcome);
+        three.form.solve(three.set, three.local, depth, 3, {}, three.outcome);
         CHECK(three.outcome.value[0] == one.outcome.value[0]);
         CHECK(three.outcome.lower == one.outcome.lower);
     }
@@ -99,17 +100,17 @@ TEST(cells_heed_a_stop) {
         const Table table = n % 2 == 0 ? draw_mixed(random, 60, 6, 3, Weights::lognormal) : draw_small(random, 16);
         Options options;
         options.regularization = 0.01;
-        options.constraints.max_depth = 3;
+        const int depth = options.constraints.max_depth = n % 3 == 2 ? 2 : 3;
         options.switches = n % 4 < 2 ? 0U : 0U + no_cost_model;
         Form whole(table, options);
         if (whole.local.n_tests == 0) {
             continue;
         }
-        whole.form.solve(whole.set, whole.local, 1, {}, whole.outcome);
+        whole.form.solve(whole.set, whole.local, depth, 1, {}, whole.outcome);
         for (int n_asked = 0; n_asked < 110; ++n_asked) {
             options.n_asked = n_asked;
             Form stopped(table, options);
-            stopped.form.solve(stopped.set, stopped.local, 1 + n_asked / 100, {}, stopped.outcome);
+            stopped.form.solve(stopped.set, stopped.local, depth, 1 + n_asked / 100, {}, stopped.outcome);
             const Judged judged = judge(stopped.run.instance, stopped.outcome.tree[0]);
             CHECK(judged.cost + judged.leaves * stopped.run.settings.penalty == stopped.outcome.value[0]);
             CHECK(stopped.outcome.lower <= whole.outcome.value[0]);
@@ -123,10 +124,10 @@ TEST(cells_heed_a_stop) {
 TEST(cells_fit_into_what_is_left) {
     Random random(63);
     const Table table = draw_mixed(random, 100, 8, 2, Weights::unit);
-    CHECK(!Form(table, {}, 0).form.fits(Form(table, {}).local, 1));
+    CHECK(!Form(table, {}, 0).form.fits(Form(table, {}).local, 3, 1));
     const Form roomy(table, {}, std::size_t{64} << 20);
-    CHECK(roomy.form.fits(roomy.local, 1));
-    CHECK(!roomy.form.fits(roomy.local, 100));
+    CHECK(roomy.form.fits(roomy.local, 3, 1));
+    CHECK(!roomy.form.fits(roomy.local, 3, 100));
 }
 
 // The search takes it where rows are many and codes are few, at any node, and nowhere else.
@@ -152,16 +153,18 @@ TEST(cells_in_a_search) {
     recipe.sizes = {9, 9, 9, 9, 9, 9, 9, 9};
     recipe.categorical.assign(8, 0);
     const Table many = make_table(random, recipe);
-    Options options;
-    options.regularization = 0.001;
-    options.constraints.max_depth = 3;
-    const Finished by_cells(many, options);
-    CHECK(by_cells.search->statistics().cells == 1);
-    options.switches = no_cells;
-    const Finished otherwise(many, options);
-    CHECK(otherwise.search->statistics().cells == 0);
-    CHECK(by_cells.result.lower == otherwise.result.lower);
-    CHECK(by_cells.result.cost == otherwise.result.cost);
+    for (const int depth : {2, 3}) {
+        Options options;
+        options.regularization = 0.001;
+        options.constraints.max_depth = depth;
+        const Finished by_cells(many, options);
+        CHECK(by_cells.search->statistics().cells == 1);
+        options.switches = no_cells;
+        const Finished otherwise(many, options);
+        CHECK(otherwise.search->statistics().cells == 0);
+        CHECK(by_cells.result.lower == otherwise.result.lower);
+        CHECK(by_cells.result.cost == otherwise.result.cost);
+    }
 }
 
 }  // namespace certree::test

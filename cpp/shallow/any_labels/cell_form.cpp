@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "workers.hpp"
 
@@ -79,14 +81,12 @@ CellForm::CellForm(const Instance& instance, const Settings& settings, const Stu
       has_weights_(settings.has_leaf_minimum() && settings.min_weight_leaf > 0),
       has_arms_(settings.has_leaf_minimum() && settings.min_samples_arm > 0) {}
 
-bool CellForm::fits(const Local& local, int n_threads) const {
+bool CellForm::fits(const Local& local, int depth, int n_threads) const {
     double n_tests = 0.0;
-    double most[3] = {1.0, 1.0, 1.0};
     std::int32_t most_codes = 0;
     for (const LocalAxis& axis : local.axes) {
         n_tests += axis.n_tests;
         most_codes = std::max(most_codes, axis.n_codes);
-        *std::min_element(most, most + 3) = std::max(*std::min_element(most, most + 3), double(axis.n_codes));
     }
     if (most_codes > std::numeric_limits<std::uint16_t>::max()) {
         return false;
@@ -97,13 +97,13 @@ bool CellForm::fits(const Local& local, int n_threads) const {
     // In every channel, at the most: codes and amounts, and while they are sorted the order and another of each.
     const double rows = channels * local.n_rows * ((n_axes + 1.0) * code_bytes + 2 * sizeof(Amount) + 4.0);
     const double pairs = 2.0 * n_tests * n_tests;  // four quadrants of half of all pairs
-    // Cells of a task and its largest cube, cut up in three ways.
-    const double cells = double(most_task_bytes) + 4.0 * channels * most_codes * double(most_codes) * most_codes * 8.0;
+    // Cells of a task and its largest set, cut up in three ways.
+    const double cells = double(most_task_bytes) + 4.0 * channels * std::pow(most_codes, depth) * sizeof(Amount);
     return rows + pairs * 3 * sizeof(Amount) + n_threads * (cells + pairs * 2 * sizeof(Amount)) <
            static_cast<double>(table_bytes_);
 }
 
-// What is known of all pairs of axes, local axes being columns.
+// What is known of all pairs of axes, local axes being columns. At depth two nothing is known of stumps.
 struct CellForm::Tables {
     std::vector<std::int32_t> sizes;
     std::vector<ColumnTests> tests;
@@ -169,10 +169,11 @@ SortedRows<Code> CellForm::sort_rows(const RowSet& set, const Local& local, cons
     return rows;
 }
 
-// Sums all sets whose first column is the axis. Pre: those of the axes before it are done, and the rows sorted by it.
-// Post: all is known of the pairs it is in. False: it was stopped.
+// Sums all sets whose first column is the axis, of as many columns as there are levels. Pre: those of the axes before
+// it are done, and the rows sorted by it, or not at all. Post: all is known of the pairs it is in. False: it was
+// stopped.
 template <class Code>
-bool CellForm::add_axis(const SortedRows<Code>& rows, std::int32_t axis, Tables& tables) const {
+bool CellForm::add_axis(const SortedRows<Code>& rows, std::int32_t axis, int depth, Tables& tables) const {
     const auto n_axes = static_cast<std::int32_t>(tables.sizes.size());
     const std::size_t cell_bytes = n_channels() * sizeof(Amount);
     const std::size_t task_bytes = control_.is_off(no_cost_model) ? 0 : most_task_bytes;  // small tables then see many
@@ -190,7 +191,7 @@ bool CellForm::add_axis(const SortedRows<Code>& rows, std::int32_t axis, Tables&
     add({axis, -1, -1});
     for (std::int32_t b = axis + 1; b < n_axes; ++b) {
         add({axis, b, -1});
-        for (std::int32_t c = b + 1; c < n_axes; ++c) {
+        for (std::int32_t c = b + 1; depth == 3 && c < n_axes; ++c) {
             add({axis, b, c});
         }
     }
@@ -210,7 +211,9 @@ bool CellForm::add_axis(const SortedRows<Code>& rows, std::int32_t axis, Tables&
                 if (control_.should_stop()) {
                     return;
                 }
-                stumps.add(set, left.data());
+                if (depth == 3) {
+                    stumps.add(set, left.data());
+                }
                 const std::size_t size = sums::count_cells(set, tables.sizes) * n_channels();
                 if (sums::count_columns(set) < 3) {
                     const std::vector<Amount> own =
@@ -315,48 +318,59 @@ NodePtr CellForm::read_tree(const RowSet& set, const Local& local, const Tables&
 }
 
 template <class Code>
-void CellForm::solve_coded(const RowSet& set, const Local& local, int n_threads,
+void CellForm::solve_coded(const RowSet& set, const Local& local, int depth, int n_threads,
                            const std::function<void(const Outcome&)>& report, Outcome& outcome) const {
     Tables tables(local, rule_, choose_kernels(!control_.is_off(no_simd)), n_threads);
     SortedRows<Code> rows = sort_rows<Code>(set, local, tables);
     const auto cost_of = [&](Amount gain) { return (set.worst - gain) >> (rule_.n_labels == 1 ? 1 : 0); };
-    for (std::int32_t axis = 0; axis < static_cast<std::int32_t>(local.axes.size()); ++axis) {
-        if (control_.should_stop()) {
-            return;
-        }
-        rows.sort_by(axis);
-        if (!add_axis(rows, axis, tables)) {
-            return;
-        }
-        const std::vector<Root> roots = find_roots(local, axis, tables);
-        std::size_t best = roots.size();
-        for (std::size_t s = 0; s < roots.size(); ++s) {
-            const Amount gain = join(roots[s].sides[0].gain, roots[s].sides[1].gain);
-            if (gain != forbidden && cost_of(gain) < outcome.value[0]) {
-                outcome.value[0] = cost_of(gain);
-                best = s;
-            }
-        }
-        if (best < roots.size()) {
-            const std::int32_t test =
-                local.axes[static_cast<std::size_t>(axis)].first_test + static_cast<std::int32_t>(best);
-            outcome.tree[0] = read_tree(set, local, tables, test, roots[best]);
+    Root best{{{forbidden}, {forbidden}}};
+    std::int32_t best_test = -1;  // to be told of
+    const auto tell = [&] {
+        if (best_test >= 0) {
+            outcome.tree[0] = read_tree(set, local, tables, std::exchange(best_test, -1), best);
             if (report) {
                 report(outcome);
             }
         }
+    };
+    for (std::int32_t axis = 0; axis < static_cast<std::int32_t>(local.axes.size()); ++axis) {
+        if (control_.should_stop()) {
+            tell();
+            return;
+        }
+        // Cells of two axes are in a near cache as they are.
+        if (depth == 3) {
+            rows.sort_by(axis);
+        }
+        if (!add_axis(rows, axis, depth, tables)) {
+            tell();
+            return;
+        }
+        const std::vector<Root> roots = find_roots(local, axis, tables);
+        for (std::size_t s = 0; s < roots.size(); ++s) {
+            const Amount gain = join(roots[s].sides[0].gain, roots[s].sides[1].gain);
+            if (gain != forbidden && cost_of(gain) < outcome.value[0]) {
+                outcome.value[0] = cost_of(gain);
+                best = roots[s];
+                best_test = local.axes[static_cast<std::size_t>(axis)].first_test + static_cast<std::int32_t>(s);
+            }
+        }
+        if (report) {
+            tell();
+        }
     }
+    tell();
     outcome.lower = outcome.value[0];
 }
 
-void CellForm::solve(const RowSet& set, const Local& local, int n_threads,
+void CellForm::solve(const RowSet& set, const Local& local, int depth, int n_threads,
                      const std::function<void(const Outcome&)>& report, Outcome& outcome) const {
     const bool has_bytes = std::all_of(local.axes.begin(), local.axes.end(),
                                        [](const LocalAxis& axis) { return axis.n_codes <= most_byte_codes; });
     if (has_bytes) {
-        solve_coded<std::uint8_t>(set, local, n_threads, report, outcome);
+        solve_coded<std::uint8_t>(set, local, depth, n_threads, report, outcome);
     } else {
-        solve_coded<std::uint16_t>(set, local, n_threads, report, outcome);
+        solve_coded<std::uint16_t>(set, local, depth, n_threads, report, outcome);
     }
 }
 
