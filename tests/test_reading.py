@@ -20,7 +20,7 @@ from certree import ColumnReading, PolicyTree, ReadingWarning, SparseTreeClassif
 from certree.cli import main
 from certree.datasets.files import read_csv
 from certree.features import make_features
-from certree.reading import read_text_columns, restore_readings
+from certree.reading import describe_readings, read_text_columns, restore_readings
 from certree.table import read_table
 
 N = 100
@@ -376,3 +376,11 @@ def test_words_in_rows_of_weight_zero_alone_survive_a_file(rest: list[Any]) -> N
     X = pd.DataFrame({"word": ["red", "blue", *rest], "number": [0.0, 1.0, 2.0, 3.0]})
     model = SparseTreeClassifier(2).fit(X, [1, 1, 0, 1], [0.0, 0.0, 1.0, 1.0])
     assert certree.load(certree.export_json(model)).columns_ == model.columns_
+
+
+def test_a_long_name_is_listed_in_full() -> None:
+    names = ["age", "a_name_without_any_blank_that_is_longer_than_forty_letters", "one\nin two lines"]
+    lines = describe_readings([ColumnReading(name, "numeric", 3) for name in names])
+    assert lines[0] == f"{'age':<40}  numeric, 3 values"
+    assert lines[1] == f"{names[1]}  numeric, 3 values"
+    assert lines[2].startswith("one in two lines  ")

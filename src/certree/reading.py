@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,8 @@ MOST_CELLS, MOST_COLUMNS, MOST_CATEGORIES = 3, 5, 8
 
 MOST_LINES = 20
 """Columns that are listed one by one; of more, each kind is counted."""
+MOST_ROOM = 40
+"""Letters that a list keeps free for the names of columns."""
 
 # Numbers as people write them: a decimal comma, groups of thousands, a currency, a percentage.
 _NUMBER_LIKE = re.compile(
@@ -130,8 +131,8 @@ def describe_readings(readings: Sequence[ColumnReading]) -> list[str]:
         missing = sum(bool(reading.n_missing) for reading in readings)
         kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
         return [f"{len(readings)} columns: {kinds}" + (f"; {missing} with missing values" if missing else "")]
-    names = [shorten(reading.name, 40) for reading in readings]
-    width = max(map(len, names))
+    names = [" ".join(reading.name.split()) for reading in readings]
+    width = min(max(map(len, names)), MOST_ROOM)  # A longer name is there in full, and its text further to the right.
     return [f"{name:<{width}}  {reading.text}" for name, reading in zip(names, readings, strict=True)]
 
 
