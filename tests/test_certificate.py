@@ -140,8 +140,8 @@ def test_a_policy_states_its_budget() -> None:
     assert model.certificate_.statement == (
         "proved optimal among all policy trees of depth at most 1 that spend at most 0.25 per row"
     )
-    assert "spends       action 0 0, action 1 1" in model.certificate_.summary()
-    assert "spends       none 0, letter 1" in model.certificate_.summary(["none", "letter"])
+    assert "spends       action 0: 0, action 1: 1" in model.certificate_.summary()
+    assert "spends       none: 0, letter: 1" in model.certificate_.summary(["none", "letter"])
     assert "budget" not in policy_of().certificate_.summary()
 
 

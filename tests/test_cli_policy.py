@@ -160,7 +160,7 @@ def test_budgets(rewards: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert run(*fit, *spends, "--out", path) == 0
     printed = capsys.readouterr().out
     assert "per row, at most 0.3; one more unit is worth" in printed
-    assert "  spends       none 0, letter 1, call 5\n" in printed
+    assert "  spends       none: 0, letter: 1, call: 5\n" in printed
     for stated in (spends, ()):
         assert run("verify", path, rewards, "--rewards", *NAMES, *stated) == 0
     assert run("verify", path, rewards, "--rewards", *NAMES, "--spends", "none=0", "letter=9", "call=9") == 1

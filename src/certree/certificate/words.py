@@ -150,7 +150,7 @@ def _describe_value(
         entries["spends"] = (
             "depends on the row"
             if amounts is None
-            else ", ".join(f"{action} {amount:g}" for action, amount in zip(names, amounts, strict=True))
+            else ", ".join(f"{action}: {amount:g}" for action, amount in zip(names, amounts, strict=True))
         )
     return entries
 
