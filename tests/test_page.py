@@ -317,6 +317,33 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_two_figures_of_one_tree_are_explained(tmp_path: Path) -> None:
+    """The slider judges a range of penalties, the section on worth the penalty of the page's own tree."""
+    words = "so its held-out figure may differ"
+    case = make_classifier()
+    assert words in section(write(tmp_path, case), "front")
+    assert words not in write(tmp_path, case, time_limit=0)
+
+
+def test_a_tree_that_asks_nothing(tmp_path: Path) -> None:
+    case = make_classifier()
+    y = case.facts["y"]
+    model = SparseTreeClassifier(2, 1e6).fit(case.X, y)
+    page = certree.report(model, case.X, y, path=tmp_path / "page.html").read_text("utf-8")
+    assert "no question is worth asking" in section(page, "decision")
+    assert "One group alone" in section(page, "the-tree")
+    assert "Each question" not in page
+    assert "The tree asks nothing" in section(page, "question")
+
+
+def test_many_groups_of_a_policy_get_an_action(tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": np.arange(160.0) % 16})
+    rewards = np.eye(4)[(np.arange(160) % 16) // 2 % 4]
+    model = PolicyTree(3).fit(X, rewards)
+    page = certree.report(model, X, rewards, path=tmp_path / "page.html", time_limit=0).read_text("utf-8")
+    assert "into 8 groups; the action is" in section(page, "decision")
+
+
 def test_conditions_name_a_column_once() -> None:
     X = pd.DataFrame({"age": np.arange(64.0)})
     y = np.isin(np.arange(64) // 8, [1, 3, 5, 7])
@@ -425,7 +452,11 @@ def test_what_the_data_do_not_allow_is_a_reason(tmp_path: Path) -> None:
     few = X.iloc[[0, 13, 29]], y.iloc[[0, 13, 29]]
     model = SparseTreeClassifier(1).fit(*few)
     page = certree.report(model, *few, path=tmp_path / "page.html").read_text("utf-8")
-    assert "Not computed" in section(page, "worth")
+    why = "3 samples are too few for 5 folds: no label has so many rows.</p>"
+    assert f"Not computed. {why}" in section(page, "worth")
+    # The front needs no folds.
+    assert 'id="slide"' in section(page, "front")
+    assert f"not judged on held-out rows: {why}" in section(page, "front")
 
 
 def test_a_column_of_names_is_not_handed_out(tmp_path: Path) -> None:

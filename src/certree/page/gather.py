@@ -58,6 +58,12 @@ class Parts:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
+def make_sentence(error: ValueError) -> str:
+    """What an error says, as a sentence of the page."""
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
 class Gatherer:
     """Computes the parts one after the other, as long as there is time."""
 
@@ -99,7 +105,7 @@ class Gatherer:
             compute()
         except ValueError as error:
             # What the data do not allow: too few rows for the folds, a front that nothing limits.
-            self.parts.reasons[part] = f"{error}."
+            self.parts.reasons[part] = make_sentence(error)
 
     @property
     def left(self) -> float:
@@ -194,7 +200,7 @@ class Gatherer:
         try:
             verdict = certify.check(model.certificate_, model.tree_, given.X, **facts)
         except ValueError as error:
-            self.parts.reasons["check"] = f"{error}."
+            self.parts.reasons["check"] = make_sentence(error)
             return
         if not verdict.holds and given.is_policy and given.rewards is None:
             self.parts.reasons["check"] = (
@@ -246,26 +252,37 @@ class Gatherer:
                 self._judge(judge_front, front, given.log, **each)
             return
         each["categorical_features"] = model.categorical_features
-        if is_judged:
-            chosen = SparseTreeCV(cv=given.folds, random_state=given.random_state, **each)
+        if not (is_judged and self._choose(each)):
+            self.parts.front = regularization_path(given.X, given.y, given.fit_weight, **each)
+
+    def _choose(self, settings: dict[str, Any]) -> bool:
+        """The front with the held-out loss of each of its trees; False, with the reason, where the data allow none."""
+        given = self.given
+        chosen = SparseTreeCV(cv=given.folds, random_state=given.random_state, **settings)
+        try:
             chosen.fit(given.X, given.y, given.fit_weight)
-            self.parts.front = chosen.path_
-            self.parts.held_out = HeldOut(chosen.cv_results_["held_out_loss"], chosen.cv_results_["standard_error"])
-            return
-        self.parts.front = regularization_path(given.X, given.y, given.fit_weight, **each)
+        except ValueError as error:
+            self._say_not_judged(str(error))
+            return False
+        self.parts.front = chosen.path_
+        self.parts.held_out = HeldOut(chosen.cv_results_["held_out_loss"], chosen.cv_results_["standard_error"])
+        return True
 
     def _can_judge(self, once: float) -> bool:
         """Whether the trees of the slider, which take so long, can be judged on held-out rows; says why not."""
         given, why = self.given, ""
         if given.is_policy and given.log is None:
-            why = "that takes a log of decisions: pass a policy.Log."
+            why = "that takes a log of decisions: pass a policy.Log"
         elif given.is_policy and given.fit_weight is not None:
-            why = "that is not known for policies of weighted rows."
+            why = "that is not known for policies of weighted rows"
         elif once * (given.folds + 1) + self._models(given.folds * (given.folds + 1) // 2) > self.left:
-            why = f"{given.folds} more fronts would exceed the time limit of {self.time_limit:g} s."
+            why = f"{given.folds} more fronts would exceed the time limit of {self.time_limit:g} s"
         if why:
-            self.parts.reasons["held_out"] = f"The trees were not judged on held-out rows: {why}"
+            self._say_not_judged(why)
         return not why
+
+    def _say_not_judged(self, why: str) -> None:
+        self.parts.reasons["held_out"] = f"The trees were not judged on held-out rows: {why.rstrip('.')}."
 
     def _judge(self, judge: Callable[..., HeldOut], *trees: Any, **settings: Any) -> None:
         """Judges the trees of a policy's slider on held-out rows."""
@@ -273,7 +290,7 @@ class Gatherer:
         try:
             self.parts.held_out = judge(*trees, folds=given.folds, random_state=given.random_state, **settings)
         except ValueError as error:
-            self.parts.reasons["held_out"] = f"The trees were not judged on held-out rows: {error}."
+            self._say_not_judged(str(error))
 
     def _fix_actions(self) -> None:
         """What each action spends and brings where everyone gets it."""

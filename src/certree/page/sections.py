@@ -151,8 +151,8 @@ def describe_rule(view: View) -> str:
             for place, part in sorted(share.items())
         )
         return (
-            f"At most {tree.depth} questions sort all {escape(view.noun)} into {len(leaves)} groups; the answer is "
-            f"{shares}."
+            f"At most {tree.depth} questions sort all {escape(view.noun)} into {len(leaves)} groups; "
+            f"{'the action' if view.is_policy else 'the answer'} is {shares}."
         )
     parts = []
     for place in dict.fromkeys(int(tree.label[node]) for node in told):
@@ -200,11 +200,16 @@ def enumerate_names(names: Sequence[str]) -> str:
 # 2 to 5: what the script draws --------------------------------------------------------------------------------------
 
 
-def show_tree() -> str:
+def show_tree(view: View) -> str:
+    hint = (
+        "Each question has two branches, yes and no. Choose a question to fold its branches, or a group at the end of "
+        "a branch to see its figures."
+        if view.tree.n_leaves > 1
+        else "One group alone: choose it to see its figures."
+    )
     return (
-        '<p class="hint">Each question has two branches, yes and no. Choose a question to fold '
-        "its branches, or a group at the end of a branch to see its figures.</p>"
-        '<div id="tree" class="tree wide" tabindex="0" role="region" aria-label="The tree"></div>'
+        f'<p class="hint">{hint}</p>'
+        '<div id="tree" class="tree wide" tabindex="0" role="region" aria-label="Questions and groups"></div>'
         '<div id="leaf" class="panel" role="status" hidden></div>'
     )
 
@@ -245,6 +250,12 @@ def show_front(view: View) -> str:
         if front.is_optimal
         else "The search for these trees ended at its limit, so some may be missing: raise time_limit."
     )
+    if found is not None and view.parts.evaluation is not None:
+        # Somebody who compares the two figures of the same tree must not think that one of them is wrong.
+        held = paragraph(
+            "Held out, each of these trees stands for one penalty from its range. The section on worth takes the "
+            "penalty of this page's own tree, so its held-out figure may differ a little."
+        )
     slider = show_slider("Smaller or larger", len(front))
     return f"{paragraph(whole)}{draw_chart('Trees of every size', 'leaves', name, series)}{held}{slider}"
 

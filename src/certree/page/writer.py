@@ -191,7 +191,7 @@ def make_page(
     heading = title or ("Who gets which action" if view.is_policy else "A decision tree and its proof")
     sections = {
         "decision": ("The decision", show_decision(view)),
-        "the-tree": ("The tree", show_tree()),
+        "the-tree": ("The tree", show_tree(view)),
         "question": ("Ask it", show_question(view)),
         "front": ("Simpler or finer", show_front(view)),
         "good": ("Other trees as good", show_others(view)),

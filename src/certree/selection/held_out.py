@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -186,6 +187,8 @@ def split_rows(labels: Array, cv: Any, cluster: Any, random_state: Any) -> list[
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         if cv < 2:
             raise ValueError(f"cv must be at least 2 folds, not {cv}")
+        if max(Counter(labels.tolist()).values()) < cv:
+            raise ValueError(f"{n_rows:,} samples are too few for {cv} folds: no label has so many rows")
         maker = StratifiedKFold if cluster is None else StratifiedGroupKFold
         splitter = maker(int(cv), shuffle=True, random_state=random_state)
     else:
