@@ -10,9 +10,11 @@ from html import escape
 from certree.tree import format_number
 
 WIDTH, HEIGHT = 640, 260
-LEFT, RIGHT, TOP, BOTTOM = 70, 16, 14, 44
+RIGHT, TOP, BOTTOM = 16, 14, 44
 LETTER = 6.5
 """The width of a letter, about."""
+LARGE_LETTER = 10.5
+"""The same on a telephone, where letters are larger than the picture around them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ def draw_chart(title: str, x_name: str, y_name: str, series: Sequence[Series]) -
     xs = [x for one in series for x, _ in one.points]
     ys = [y for one in series for _, y in one.points]
     ys += [y + sign * r for one in series for (_, y), r in zip(one.points, one.reach) for sign in (-1, 1)]  # noqa: B905
-    x_axis, y_axis = _Axis.over(xs, LEFT, WIDTH - RIGHT), _Axis.over(ys, HEIGHT - BOTTOM, TOP)
+    y_axis = _Axis.over(ys, HEIGHT - BOTTOM, TOP)
+    x_axis = _Axis.over(xs, _leave_room(y_axis), WIDTH - RIGHT)
     parts = [_draw_axes(x_axis, y_axis, x_name, y_name)]
     for one in series:
         places = [(x_axis.place(x), y_axis.place(y)) for x, y in one.points]
@@ -63,8 +66,8 @@ def _name_point(name: str, x: float, y: float) -> str:
 
 def draw_histogram(title: str, x_name: str, edges: Sequence[float], counts: Sequence[int]) -> str:
     """Bars over intervals."""
-    x_axis = _Axis.over([edges[0], edges[-1]], LEFT, WIDTH - RIGHT)
     y_axis = _Axis.over([0.0, float(max(counts, default=0)) or 1.0], HEIGHT - BOTTOM, TOP)
+    x_axis = _Axis.over([edges[0], edges[-1]], _leave_room(y_axis), WIDTH - RIGHT)
     bars = []
     for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True):
         x, end, y = x_axis.place(low), x_axis.place(high), y_axis.place(count)
@@ -101,6 +104,11 @@ class _Axis:
         return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
 
 
+def _leave_room(y_axis: _Axis) -> float:
+    """Where the picture begins: to the right of the axis' name and of its longest number."""
+    return 34 + LARGE_LETTER * max(len(_number(tick)) for tick in y_axis.ticks)
+
+
 def _nice(step: float) -> float:
     """The next of 1, 2 and 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(step))
@@ -108,21 +116,21 @@ def _nice(step: float) -> float:
 
 
 def _draw_axes(x_axis: _Axis, y_axis: _Axis, x_name: str, y_name: str) -> str:
-    base, parts = HEIGHT - BOTTOM, []
+    base, left, parts = HEIGHT - BOTTOM, x_axis.start, []
     for tick in x_axis.ticks:
         x = x_axis.place(tick)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{base}"/>')
         parts.append(f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle">{_number(tick)}</text>')
     for tick in y_axis.ticks:
         y = y_axis.place(tick)
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
+        parts.append(f'<line class="grid" x1="{left}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>')
     parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_name)}</text>'
+        f'<text x="{(left + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_name)}</text>'
     )
     middle = (TOP + base) / 2
     parts.append(
-        f'<text x="14" y="{middle}" text-anchor="middle" transform="rotate(-90 14 {middle})">{escape(y_name)}</text>'
+        f'<text x="18" y="{middle}" text-anchor="middle" transform="rotate(-90 18 {middle})">{escape(y_name)}</text>'
     )
     return "".join(parts)
 

@@ -33,6 +33,13 @@
     return data.tree[path[path.length - 1]].label;
   }
 
+  // A number in full, as the questions of the tree write it: "13,189.54 dollars".
+  function write(number, unit) {
+    const [whole, ...rest] = String(number).split(".");
+    const grouped = /^-?\d{5,}$/.test(whole) ? BigInt(whole).toLocaleString("en-US") : whole;
+    return [grouped, ...rest].join(".") + (unit ? ` ${unit}` : "");
+  }
+
   // The next larger number: what is just above a threshold.
   function above(number) {
     if (number === 0) return Number.MIN_VALUE;
@@ -48,15 +55,16 @@
     const tests = data.tree.filter((node) => node.column === column.place && node.left !== undefined);
     const isRanked = column.kind === "numeric" || column.kind === "ordered" || column.kind === "binary";
     const found = [];
+    const names = column.kind === "binary" ? ["no", "yes"] : column.categories.map((category) => category[1]);
+    const say = (own) => (column.kind === "numeric" ? write(own, column.unit) : names[own]);
     if (isRanked) {
-      const names = column.kind === "binary" ? ["no", "yes"] : column.categories.map((category) => category[1]);
       for (const { threshold } of tests) {
         if (threshold === undefined) continue;
         if (column.kind === "numeric") {
-          found.push([threshold, String(threshold)], [above(threshold), `just above ${threshold}`]);
+          found.push([threshold, say(threshold)], [above(threshold), `just above ${say(threshold)}`]);
         } else {
           const low = Math.floor(threshold);
-          found.push([low, names[low]], [low + 1, names[low + 1]]);
+          found.push([low, say(low)], [low + 1, say(low + 1)]);
         }
       }
     } else {
@@ -69,7 +77,7 @@
     }
     if (tests.some((node) => node.threshold === undefined && node.category === undefined)) {
       if (value !== null) found.push([null, "missing"]);
-      else if (isRanked && column.usual !== null) found.push([column.usual, String(column.usual)]);
+      else if (isRanked && column.usual !== null) found.push([column.usual, say(column.usual)]);
     }
     const isNear = isRanked && value !== null && value !== OTHER;
     return found.filter(([other, words]) => other !== value && words !== undefined).map(([other, words]) => ({
