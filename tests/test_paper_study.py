@@ -22,7 +22,7 @@ from benchmarks import __main__ as command
 from benchmarks import adapters
 from benchmarks.adapters import CONTENDERS, Contender, UnsupportedError
 from benchmarks.paper import cell as cells
-from benchmarks.paper import look, runner
+from benchmarks.paper import figures, look, runner
 from benchmarks.paper import plan as plans
 from benchmarks.paper.ledger import COLUMNS, KEY, Ledger, read_rows
 from benchmarks.paper.plan import Cell, Limits, Method, Plan, read_plan
@@ -444,8 +444,13 @@ def test_claims_about_time_are_judged() -> None:
     assert found.verdict == "confirmed in part"  # more accurate, but not in almost the same time
     assert "2.0 times as long as CART" in found.found
     assert look.find_time([row_of(look.PAPERS, cpu=0.6), greedy], "train").verdict == "confirmed"
-    ways = [row_of(way + ", guessed", cpu=cpu) for way, cpu in (("direct", 1), ("duplicate", 0.5), ("sample", 0.1))]
+    times = {"direct": 1, "duplicate": 0.5, "sample": 0.1}
+    ways = [row_of(f"{way}, guessed", cpu=cpu, train=0.7 if way == "sample" else 0.8) for way, cpu in times.items()]
     assert look.find_ways(ways).verdict == "confirmed"
+    assert "duplication and sampling save time. Sampling is the least accurate." in look.find_ways(ways).found
+    slow = look.find_ways([row | {"cpu": "1"} for row in ways])
+    assert slow.verdict == "confirmed in part"
+    assert "duplication and sampling save no time" in slow.found
     assert look.find_ways([row_of(row["method"]) for row in ways]).verdict == "not confirmed"
     guided = [row_of("direct"), row_of("direct, reference", cpu=0.2, status="guessed")]
     assert look.find_reference(guided).verdict == "confirmed"
@@ -456,8 +461,45 @@ def test_claims_about_time_are_judged() -> None:
     late, done = row_of("DL8.5", status="time_limit", limit=10, set="fico"), row_of("DL8.5", limit=10)
     assert look.find_dl85([late]).verdict == "confirmed"
     assert "in 1 of 2 cells of depth 2 (on FICO)" in look.find_dl85([late, done]).found
+    assert "not worse than CART: at the same depth, its training accuracy is at least as high in 1 of 1 cells" in (
+        look.find_dl85([done, row_of("CART", penalty=0, train=0.8)]).found
+    )
+    assert "is at least CART's in 0 of 1 cells" in look.find_dl85([done, row_of("CART", penalty=0, train=0.9)]).found
     for find in (look.find_duplication, look.find_ways, look.find_dl85, look.find_reference, look.find_sample_size):
         assert find([]).verdict == "not measured"
+
+
+def test_a_rival_that_no_longer_finishes_is_not_said_to_take_so_long() -> None:
+    rows = [row_of("direct", study="duplication", percent=q) for q in (0, 1000)]
+    rows += [row_of("rows", study="duplication", percent=q) for q in (0, 1000)]
+    ends = {0: ("optimal", 2), 100: ("optimal", 4), 200: ("time_limit", 10), 1000: ("timeout", "")}
+    for percent, (status, cpu) in ends.items():
+        train = "" if status == "timeout" else 0.8
+        rows.append(row_of("GOSDT", study="duplication", percent=percent, status=status, cpu=cpu, train=train))
+    found = look.find_duplication(rows).found
+    assert "goes from 2 s at 0 % to 4 s at 100 %, and does not always finish from 200 % on" in found
+
+
+def test_trees_smaller_than_all_of_ours_are_counted() -> None:
+    rows = [row_of(look.PAPERS, leaves=4), row_of("CART", leaves=4), row_of("CART", leaves=3, depth=1)]
+    found = look.find_sparsity([*rows, row_of("CART", leaves=4, train=0.9, depth=3)], "train").found
+    assert "1 have fewer leaves than any of ours on their split. The other 1 are ahead by 10.00 points" in found
+
+
+def test_figures_show_every_mean_and_what_a_limit_ended() -> None:
+    rows = [row_of("CART", split=split, leaves=leaves, train=0.9) for split, leaves in ((0, 2), (1, 40))]
+    rows += [row_of("ConTree", train=0.2, status="time_limit", leaves=1), row_of("boosting", train=0.95)]
+    figure = figures.draw_trade_off(rows, "leaves", "train")
+    assert figure is not None
+    axis = figure.axes[0]
+    low, high = axis.get_ylim()
+    assert low < 0.2
+    assert 0.95 < high <= 1.005
+    assert 0.5 < axis.get_xlim()[0] < 1
+    marks = {bars.get_label(): bars[0].get_markerfacecolor() for bars in axis.containers}
+    assert marks["ConTree"] == "white" != marks["CART"]
+    # No error bar says that there may be less than one leaf.
+    assert all(min(path.vertices[:, 0]) >= 1 for lines in axis.collections for path in lines.get_paths())
 
 
 # The whole ------------------------------------------------------------------------------------------------------------

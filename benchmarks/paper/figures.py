@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,19 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-from benchmarks.paper.look import LEAST_SECONDS, PAPERS, SHOWN, Row, average, has_tree, names, number, of, seconds
+from benchmarks.paper.look import (
+    LEAST_SECONDS,
+    PAPERS,
+    SHOWN,
+    Row,
+    average,
+    has_tree,
+    is_ended,
+    names,
+    number,
+    of,
+    seconds,
+)
 
 STYLES = {
     "direct, guessed": ("*", "tab:blue"),
@@ -41,10 +52,10 @@ def draw_all(rows: list[Row], folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {
         "duplication": _draw_duplication,
-        "sparsity-train": lambda own: _draw_trade_off(own, "leaves", "train"),
-        "sparsity-test": lambda own: _draw_trade_off(own, "leaves", "test"),
-        "time-train": lambda own: _draw_trade_off(own, "cpu", "train"),
-        "time-test": lambda own: _draw_trade_off(own, "cpu", "test"),
+        "sparsity-train": lambda own: draw_trade_off(own, "leaves", "train"),
+        "sparsity-test": lambda own: draw_trade_off(own, "leaves", "test"),
+        "time-train": lambda own: draw_trade_off(own, "cpu", "train"),
+        "time-test": lambda own: draw_trade_off(own, "cpu", "test"),
         "sample-size": _draw_sample_size,
         "weights": _draw_weights,
         "case-study": _draw_trees,
@@ -95,7 +106,16 @@ def _draw_duplication(rows: list[Row]) -> Figure | None:
             errors = [statistics.stdev(these) if len(these) > 1 else 0.0 for these in times]
             means = [statistics.fmean(these) for these in times]
             label = titles.get(method, f"{method}, copied rows, guessed thresholds")
-            axis.errorbar([max(percent, 5) for percent in percents], means, errors, marker="o", capsize=2, label=label)
+            (line, *_) = axis.errorbar(
+                [max(percent, 5) for percent in percents], means, errors, marker="o", capsize=2, label=label
+            )
+            late = [
+                place for place, percent in enumerate(percents) if any(map(is_ended, of(here, percent=f"{percent:g}")))
+            ]
+            axis.plot(
+                [max(percents[place], 5) for place in late], [means[place] for place in late], linestyle="none",
+                marker="o", color=line.get_color(), markerfacecolor="white", zorder=4,
+            )  # fmt: skip
         axis.set_xscale("log")
         shown = [seconds(row) for row in of(own, set=name)]
         if max(shown) > 5 * min(shown):
@@ -108,34 +128,38 @@ def _draw_duplication(rows: list[Row]) -> Figure | None:
     return figure
 
 
-def _draw_trade_off(rows: list[Row], across: str, up: str) -> Figure | None:
+def draw_trade_off(rows: list[Row], across: str, up: str) -> Figure | None:
     own = [row for row in of(rows, study="trade-off") if has_tree(row)]
     if not own:
         return None
 
     def draw(axis: Any, name: str) -> None:
-        here = of(own, set=name)
-        for point in average(row for row in here if row["method"] in STYLES):
+        here, least = of(own, set=name), LEAST_SECONDS if across == "cpu" else 1
+        points = average(row for row in here if row["method"] in STYLES)
+        for point in sorted(points, key=lambda point: not point.is_ended):  # what was finished stands in front
             marker, colour = STYLES[point.method]
-            x = max(point.mean[across], LEAST_SECONDS if across == "cpu" else 1)
+            x, reach = max(point.mean[across], least), point.error[across] if across == "leaves" else 0.0
             axis.errorbar(
-                x, point.mean[up], point.error[up], point.error[across] if across == "leaves" else None,
+                x, point.mean[up], point.error[up], [[min(reach, x - least)], [reach]],
                 marker=marker, color=colour, markersize=6 if marker == "*" else 4, linewidth=0.5, alpha=0.75,
                 linestyle="none", label=point.method, zorder=3 if point.method == PAPERS else 2,
+                markerfacecolor="white" if point.is_ended else colour,
             )  # fmt: skip
-        boosted = [number(row, up) for row in of(here, method="boosting")]
-        if boosted:
-            axis.axhline(statistics.fmean(boosted), color="black", linewidth=1, label="boosting")
+        boosted = [statistics.fmean(number(row, up) for row in rows) for rows in [of(here, method="boosting")] if rows]
+        for height in boosted:
+            axis.axhline(height, color="black", linewidth=1, label="boosting")
         if across == "leaves":
             axis.set_xscale("log", base=2)
             axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         else:
             axis.set_xscale("log")
             axis.xaxis.set_minor_formatter(NullFormatter())
-        # Trees that a limit ended early may be far below all others.
-        values = sorted(value for row in here if not math.isnan(value := number(row, up)))
-        low = values[len(values) // 50]
-        axis.set_ylim(low - 0.02, values[-1] + 0.02)
+        # Every mean is within the picture; a long error bar may leave it.
+        heights = [point.mean[up] for point in points] + boosted
+        room = max(0.1 * (max(heights) - min(heights)), statistics.median(point.error[up] for point in points)) + 0.003
+        axis.set_ylim(min(heights) - room, min(max(heights) + room, 1.005))
+        widths = [max(point.mean[across], least) for point in points]
+        axis.set_xlim(min(widths) / 1.4, max(widths) * 1.4)
 
     words = {"train": "training accuracy", "test": "test accuracy"}[up]
     return _panels(names(own, "set"), draw, ("leaves" if across == "leaves" else "processor seconds", words))
@@ -214,7 +238,8 @@ def _draw_node(axis: Any, tree: Any, left: float, level: int) -> float:
     column, threshold, yes, no = tree
     places = [_draw_node(axis, yes, left, level + 1), _draw_node(axis, no, left + count_leaves(yes), level + 1)]
     here = sum(places) / 2
-    for place in places:
+    for place, way in zip(places, ("yes", "no"), strict=True):
+        axis.text((here + place) / 2, -level - 0.5, way, ha="center", va="center", fontsize=7, backgroundcolor="white")
         axis.plot([here, place], [-level, -level - 1], color="gray", linewidth=0.8, zorder=0)
     axis.text(here, -level, f"{column} ≤ {threshold:g}", ha="center", va="center", fontsize=8, bbox=box)
     return here
