@@ -1,7 +1,6 @@
 #include "search/frontier.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "shallow/cost_model.hpp"
 
@@ -11,7 +10,7 @@ using bounds::Sides;
 
 namespace {
 
-constexpr std::size_t most_similar = 96;
+constexpr SeenSets::Size own_size{96, 96};
 
 }  // namespace
 
@@ -26,7 +25,9 @@ Frontier::Frontier(const Instance& instance, const Control& control, const Witne
       outcome_(outcome),
       has_intervals_(!control.is_off(no_interval)),
       has_similarity_(!control.is_off(no_similarity)),
-      looks_left_(goal.patience) {
+      looks_left_(goal.patience),
+      own_seen_(instance, own_size),
+      seen_(goal.seen != nullptr ? *goal.seen : own_seen_) {
     fill();
     if (witness_ != nullptr) {
         watch();
@@ -174,42 +175,6 @@ bool Frontier::narrow(Interval& interval, Amount cap) const {
     return first <= last;
 }
 
-std::vector<std::uint64_t> Frontier::bits_of(const RowSet& rows) const {
-    std::vector<std::uint64_t> bits((static_cast<std::size_t>(instance_.n_rows) + 63) / 64, 0);
-    for (const std::int32_t row : rows.rows) {
-        bits[static_cast<std::size_t>(row) / 64] |= std::uint64_t{1} << (static_cast<std::size_t>(row) % 64);
-    }
-    return bits;
-}
-
-// bounds::similar against every row set that was looked at, without summing more than it takes to know that it is of no
-// use.
-Amount Frontier::similar_lower(const RowSet& set, const std::vector<std::uint64_t>& bits, Amount lower) const {
-    for (const Seen& other : seen_) {
-        Amount only_in_other = 0;
-        const auto bound = [&] { return bounds::similar(other.lower, only_in_other); };
-        // The other set has at least so much that this one does not have.
-        if (bounds::similar(other.lower, other.worst - set.worst) <= lower) {
-            continue;
-        }
-        for (std::size_t w = 0; w < bits.size() && bound() > lower; ++w) {
-            for (std::uint64_t rest = other.rows[w] & ~bits[w]; rest != 0 && bound() > lower; rest &= rest - 1) {
-                only_in_other += instance_.worst[w * 64 + static_cast<std::size_t>(std::countr_zero(rest))];
-            }
-        }
-        lower = std::max(lower, bound());
-    }
-    return lower;
-}
-
-void Frontier::remember(const RowSet& set, std::vector<std::uint64_t> bits, Amount lower) {
-    if (seen_.size() < most_similar) {
-        seen_.push_back({std::move(bits), set.worst, lower});
-    } else {
-        seen_[next_seen_++ % most_similar] = {std::move(bits), set.worst, lower};
-    }
-}
-
 // Raises the bounds of the sides by what their rows say.
 bool Frontier::is_ruled_out(Look& look) {
     const std::int32_t axis = look.interval.axis;
@@ -221,14 +186,19 @@ bool Frontier::is_ruled_out(Look& look) {
         sides = heard(Claim::side_leaf, axis, look.test, sides);
     }
     if (has_similarity_) {
-        look.bits[0] = bits_of(look.split.left);
-        look.bits[1] = bits_of(look.split.right);
+        look.bits[0] = bits_of(instance_, look.split.left);
+        look.bits[1] = bits_of(instance_, look.split.right);
         const Amount before = bounds::deep_sum(sides, goal_.deep);
-        sides.left = similar_lower(look.split.left, look.bits[0], sides.left);
-        sides.right = similar_lower(look.split.right, look.bits[1], sides.right);
+        // Among a few sets the best is soon found, which is worth more to the neighbours than what rules out this test.
+        const auto enough = [&](Amount other) {
+            return goal_.seen == nullptr ? unreachable : bounds::deep_side_budget(look.cap, other, goal_.deep);
+        };
+        sides.right = seen_.lower_of(look.split.right, look.bits[1], sides.right, enough(sides.left));
+        sides.left = seen_.lower_of(look.split.left, look.bits[0], sides.left, enough(sides.right));
         sides = heard(Claim::similarity, axis, look.test, sides);
         n_similar_ += before < look.cap && bounds::deep_sum(sides, goal_.deep) >= look.cap ? 1 : 0;
     }
+    look.before = sides;
     return bound_of(axis, look.test, sides) >= look.cap;
 }
 
@@ -303,8 +273,14 @@ void Frontier::close(Look& look, bool is_complete) {
         return;
     }
     if (has_similarity_) {
-        remember(look.split.left, std::move(look.bits[0]), look.sides.left);
-        remember(look.split.right, std::move(look.bits[1]), look.sides.right);
+        // Of many sets only those that tell something new are worth a place.
+        const bool is_own = goal_.seen == nullptr;
+        if (is_own || look.sides.left > look.before.left) {
+            seen_.add(look.split.left, std::move(look.bits[0]), look.sides.left);
+        }
+        if (is_own || look.sides.right > look.before.right) {
+            seen_.add(look.split.right, std::move(look.bits[1]), look.sides.right);
+        }
     }
     split_interval(look);
 }

@@ -15,6 +15,7 @@
 
 #include "bounds.hpp"
 #include "control.hpp"
+#include "search/seen.hpp"
 #include "search/witness.hpp"
 #include "shallow/two_labels/two_labels.hpp"
 
@@ -32,6 +33,7 @@ public:
         std::size_t entry = 0;        // of the outcome: a test matters only below what it holds
         const TwoLabels* two_labels =
             nullptr;                  // bounds sides by their leaves, where nothing but depth and λ limits a tree
+        SeenSets* seen = nullptr;     // sets of the sides' depth that others have looked at, too; null: none
         bool is_spare_asked = false;  // whether a bound above the cap has to be asked for; see Look::spare
         double patience = std::numeric_limits<double>::infinity();  // so many looks, then it gives up
         std::function<void(Amount)> report;                         // told of the least bound as it rises; may be empty
@@ -66,7 +68,8 @@ public:
         // A test that is too expensive is worth a bound above the cap, which rules out its neighbours: as far above as
         // it takes to rule out all of them.
         Amount spare = 0;
-        std::vector<std::uint64_t> bits[2];
+        RowBits bits[2];
+        bounds::Sides before;  // what was known of the sides when the look began
     };
 
     // The next test that no bound rules out; waits while others may still open one. None: all is done, or patience is
@@ -102,9 +105,6 @@ private:
     bool is_ruled_out(Look& look);
     bool renew_patience();
     void split_interval(const Look& look);
-    std::vector<std::uint64_t> bits_of(const RowSet& rows) const;
-    Amount similar_lower(const RowSet& set, const std::vector<std::uint64_t>& bits, Amount lower) const;
-    void remember(const RowSet& set, std::vector<std::uint64_t> bits, Amount lower);
 
     const Instance& instance_;
     const Control& control_;
@@ -129,14 +129,8 @@ private:
     bool has_given_up_ = false;
     std::int64_t n_similar_ = 0;
 
-    // Row sets that were looked at.
-    struct Seen {
-        std::vector<std::uint64_t> rows;
-        Amount worst = 0;  // D of them
-        Amount lower = 0;
-    };
-    std::vector<Seen> seen_;
-    std::size_t next_seen_ = 0;
+    SeenSets own_seen_;  // row sets that were looked at here
+    SeenSets& seen_;     // or wherever sides have this depth
 
     // With a witness: the tests that split the rows as its part does, and the rows of their sides.
     struct Watched {

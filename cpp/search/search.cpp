@@ -16,6 +16,22 @@ namespace {
 
 constexpr std::size_t default_cache_bytes = std::size_t{256} << 20;
 
+// Row sets of these depths are compared with all that the search has seen: closed forms answer smaller depths sooner,
+// and λ pays for few trees that are deeper.
+constexpr int least_seen_depth = 3;
+constexpr int n_seen_depths = 16;
+
+// As many of them as are worth a comparison and fit into a few megabytes; small tables then see some forgotten.
+SeenSets::Size size_of_seen(const Instance& instance, std::size_t spare, const Control& control) {
+    if (control.is_off(no_cost_model)) {
+        return {2, 7};
+    }
+    constexpr std::size_t newest = 96;
+    const std::size_t most_bytes = std::min(std::size_t{4} << 20, spare / 64);
+    const std::size_t fit = most_bytes / (static_cast<std::size_t>(instance.n_rows) / 8 + 64);
+    return {newest, std::clamp<std::size_t>(fit, newest, forecast::most_seen_sets)};
+}
+
 // Half of what is left goes to the cache, half to the tables of the closed forms.
 std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
     if (limits.memory_bytes <= 0) {
@@ -57,7 +73,11 @@ Search::Search(const Instance& instance, const Settings& settings, const Limits&
       is_two_labels_(instance.n_labels == 2 && settings.max_leaves == 0 && !settings.has_leaf_minimum()),
       has_relaxation_(!is_two_labels_ && (instance.n_labels == 2 || settings.max_leaves > 0) &&
                       !control.is_off(no_relaxation)),
-      is_bounded_(!settings.has_leaf_minimum()) {}
+      is_bounded_(!settings.has_leaf_minimum()) {
+    for (int n = 0; n < n_seen_depths; ++n) {
+        seen_.emplace_back(instance_, size_of_seen(instance_, spare_bytes_, control_));
+    }
+}
 
 // Entries of an outcome at this depth.
 std::size_t Search::width_at(int depth) const {
@@ -443,6 +463,10 @@ Frontier::Goal Search::goal_of(const Subproblem& problem, const Local& local, Am
     goal.two_labels = is_two_labels_ ? &two_labels_ : nullptr;
     // Where lifted limits are solved for, a bound above the cap comes without asking.
     goal.is_spare_asked = is_two_labels_ || instance_.n_labels > 2;
+    const int from_least = depth - 1 - least_seen_depth;
+    if (from_least >= 0 && from_least < n_seen_depths) {
+        goal.seen = &seen_[static_cast<std::size_t>(from_least)];
+    }
     goal.patience = patience(depth, local);
     if (root != nullptr) {
         goal.report = [this, &problem](Amount least) { report(problem, Claim::frontier, least); };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "search/elsewhere.hpp"
 #include "search/frontier.hpp"
 #include "search/polish.hpp"
+#include "search/seen.hpp"
 #include "search/witness.hpp"
 #include "shallow/any_labels/any_labels.hpp"
 #include "shallow/any_labels/cell_form.hpp"
@@ -169,10 +171,11 @@ private:
     AnyLabels any_labels_;
     CellForm cell_form_;
     Cache cache_;
-    const Witness* witness_;  // null but in tests, and where guesses make no claims
-    bool is_two_labels_;      // and nothing but depth and λ to keep to
-    bool has_relaxation_;     // limits on leaves whose lifting gives cheap bounds
-    bool is_bounded_;         // Monotone, Difference and Interval hold as they stand
+    std::deque<SeenSets> seen_;  // by depth, from the least on that has them
+    const Witness* witness_;     // null but in tests, and where guesses make no claims
+    bool is_two_labels_;         // and nothing but depth and λ to keep to
+    bool has_relaxation_;        // limits on leaves whose lifting gives cheap bounds
+    bool is_bounded_;            // Monotone, Difference and Interval hold as they stand
     Statistics statistics_;
     std::optional<Polish> polish_;
     NodePtr best_tree_;
