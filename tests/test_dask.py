@@ -675,8 +675,11 @@ def test_the_command_line_fits_parquet_in_parts(
     assert cli.main([*given, "--progress", "--out", str(tmp_path / "model.json")]) == 0
     said = capsys.readouterr()
     assert "proved optimal" in said.out
+    assert f"{folder}: 300 rows, columns read as\n" in said.err
     for step in ("survey", "quantiles", "codes", "sums", "weigh"):
         assert step in said.err  # a bar for every pass
+    assert cli.main([*given, "--forbid", "few <= 1e9"]) == 0
+    assert "forbidden test “few <= 1,000,000,000” forbids nothing: all rows give it the same" in capsys.readouterr().err
     model = certree.load(tmp_path / "model.json")
     local = SparseTreeClassifier(3, 0.004, thresholds=5).fit(X.drop(columns="size"), y, weights)
     assert model.objective_ == pytest.approx(local.objective_, rel=1e-12)

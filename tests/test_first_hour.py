@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,13 @@ import pandas as pd
 import pytest
 
 from certree import (
+    IdleTestWarning,
     PolicyTree,
     ReadingWarning,
     SparseTreeClassifier,
     SparseTreeCV,
     certify,
+    evaluate,
     export_latex,
     export_text,
     good_trees,
@@ -302,21 +305,75 @@ def test_a_strict_test_is_shown_as_it_was_given(tmp_path: Path) -> None:
     assert re.search(r"at most 40\b(?!\.)", page) is None
 
 
-def test_a_forbidden_test_that_forbids_nothing_is_named(customers: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fit = (
-        "fit",
-        customers,
-        *READ,
-        *LABEL,
-        *WEIGHT,
-        "--ignore",
-        "customer id",
-        "joined",
-        "--drop-missing",
-        "--depth",
-        1,
-    )
-    assert run(*fit, "--forbid", "income <= 1e9", "income <= 2500") == 0
-    shown = capsys.readouterr().err
-    assert "--forbid “income <= 1e9” forbids nothing: the test gives all rows the same answer" in shown
-    assert "2500" not in shown
+@pytest.mark.parametrize("given", ["age < 40", "age >= 40", "income < 2588.325"])
+def test_the_certificate_names_a_strict_test_as_it_was_given(given: str) -> None:
+    X = pd.DataFrame({"age": [38.0, 39.0, 40.0, 41.0] * 5, "income": [1000.0, 2588.32, 2588.325, 3000.0] * 5})
+    y = ["a", "b", "b", "a"] * 5
+    shown = given.replace(">=", "<")
+    begun = SparseTreeClassifier(2, 0.001, start=given).fit(X, y)
+    assert begun.certificate_.statement.endswith(f"that begin with “{shown}”")
+    without = SparseTreeClassifier(1, 0.001, forbidden=given).fit(X, y)
+    assert without.certificate_.statement.endswith(f"that do not ask “{shown}”")
+    # What is written is read back as the same test, and only values below the limit pass it.
+    again = SparseTreeClassifier(2, 0.001, start=begun.tree_.test(0).text).fit(X, y)
+    assert again.tree_.threshold[0] == begun.tree_.threshold[0]
+    column, _, limit = shown.partition(" < ")
+    assert begun.tree_.test(0).holds(X[column].to_numpy()).tolist() == (X[column] < float(limit)).tolist()
+
+
+class TestForbidden:
+    """A forbidden test that forbids nothing is named: it may be a slip of the pen."""
+
+    X = pd.DataFrame({"age": [30.0, 40.0, 50.0, 60.0] * 5, "plan": ["gold", "blue"] * 10})
+    y = ("a", "b", "b", "a") * 5
+
+    @pytest.mark.parametrize("idle", ["age <= 1000", "age > 1000", "age < 30", "age is missing", "plan == 'silver'"])
+    def test_in_python(self, idle: str) -> None:
+        with pytest.warns(IdleTestWarning) as said:
+            SparseTreeClassifier(1, forbidden=["age <= 45", idle, "plan"]).fit(self.X, self.y)
+        shown = idle.replace("> 1000", "<= 1000").replace("1000", "1,000" if "," in str(said[0].message) else "1000")
+        assert str(said[0].message) == (
+            f"the forbidden test “{shown}” forbids nothing: all rows give it the same answer"
+        )
+        assert said[0].filename == __file__
+
+    def test_plain_data_and_tests(self) -> None:
+        asked = SparseTreeClassifier(1).fit([[70.0], [80.0]], ["a", "b"]).tree_.test(0)
+        asked = replace(asked, column=replace(asked.column, name="age"))
+        plain = {"column": "plan", "category": "silver", "missing_left": False}
+        with pytest.warns(IdleTestWarning, match="tests “plan == 'silver'”, “age <= 75” forbid nothing: all rows give"):
+            SparseTreeClassifier(1, forbidden=[asked, plain]).fit(self.X, self.y)
+
+    def test_rows_of_weight_zero_part_nothing(self) -> None:
+        weights = [1.0, 1.0, 1.0, 0.0] * 5
+        with pytest.warns(IdleTestWarning) as said:
+            SparseTreeClassifier(1, forbidden=["age <= 55", "age <= 99"]).fit(self.X, self.y, weights)
+        assert len(said) == 1
+        assert "tests “age <= 99”, “age <= 55” forbid nothing" in str(said[0].message)
+
+    def test_what_divides_the_rows_is_forbidden_without_a_word(self) -> None:
+        SparseTreeClassifier(1, forbidden=["age < 31", "plan == 'gold'", "plan"]).fit(self.X, self.y)
+
+    def test_sets_and_policies(self) -> None:
+        rewards = [[0.0, 1.0], [1.0, 0.0]] * 10
+        with pytest.warns(IdleTestWarning, match="“age <= 99”"):
+            good_trees(self.X, self.y, max_depth=1, forbidden="age <= 99")
+        with pytest.warns(IdleTestWarning, match="“age <= 99”"):
+            PolicyTree(1, forbidden="age <= 99").fit(self.X, rewards)
+
+    def test_folds_say_nothing(self) -> None:
+        X = pd.DataFrame({"age": [*range(19), 99]})
+        model = SparseTreeClassifier(1, forbidden="age <= 50")
+        evaluate(model, X, self.y, cv=5)  # without the last row the test parts nothing, and a warning would be an error
+
+    def test_on_the_command_line(self, customers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        given = (customers, *READ, *LABEL, *WEIGHT, *IGNORE, "--drop-missing", "--depth", 1)
+        for verb in ("fit", "alternatives"):
+            assert run(verb, *given, "--forbid", "income <= 1e9", "income <= 2500") == 0
+            shown = capsys.readouterr().err
+            assert shown.count("forbids nothing") == 1
+            assert "certree: the forbidden test “income <= 1,000,000,000” forbids nothing: all rows give it" in shown
+
+    def test_of_a_policy(self, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("policy", log, *LOGGED, "--depth", 1, "--folds", 3, "--forbid", "age <= 1e9") == 0
+        assert capsys.readouterr().err.count("forbids nothing") == 1

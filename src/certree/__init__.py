@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from certree.policy import PolicyTree
     from certree.problem import Problem
-    from certree.reading import ColumnReading, ReadingWarning
+    from certree.reading import ColumnReading, IdleTestWarning, ReadingWarning
     from certree.selection import SparseTreeCV, evaluate
     from certree.solution import Solution
     from certree.solver import solve
@@ -39,6 +39,7 @@ __version__ = version("certree")
 __all__ = [
     "Certificate",
     "ColumnReading",
+    "IdleTestWarning",
     "Limits",
     "PolicyTree",
     "Problem",
@@ -96,7 +97,7 @@ _ROOMS = {
     ),
     "policy": ("PolicyTree",),
     "problem": ("Problem",),
-    "reading": ("ColumnReading", "ReadingWarning"),
+    "reading": ("ColumnReading", "IdleTestWarning", "ReadingWarning"),
     "selection": ("SparseTreeCV", "evaluate"),
     "solution": ("Solution",),
     "solver": ("solve",),

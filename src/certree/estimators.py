@@ -39,7 +39,7 @@ from certree.guesses import (
 )
 from certree.limits import Limits
 from certree.problem import Problem, check_labels, check_weights, weigh_amounts
-from certree.reading import ColumnReading, warn_about
+from certree.reading import ColumnReading, warn_about, warn_idle
 from certree.solution import Solution, carry_over
 from certree.solver import bin_numeric, describe_best, search, warn_interrupted
 from certree.start import read_start
@@ -492,6 +492,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             )
         problem, guarantees = self._make_problem(table, classes, codes, weights)
         warn_about(self.columns_)
+        warn_idle(problem.features.idle, has_all_tests=problem.features.thresholds == "all")
         return problem, classes, weights, factors, guarantees
 
     def _read_labels(self, y: Any, n_rows: int) -> tuple[Array, Array]:

@@ -154,6 +154,8 @@ class Features:
     thresholds: str | int | Cuts
     binner: Binner
     forbidden: Forbidden = ()
+    idle: Forbidden = ()
+    """Tests that were forbidden, but that no tree could ask: all rows give them the same answer."""
 
     @property
     def n_rows(self) -> int:
@@ -181,7 +183,7 @@ class Features:
 
     def take(self, rows: Array, weights: Array | None = None) -> Features:
         """The features of some rows alone, as though the others had never been there."""
-        return make_features(
+        taken = make_features(
             self.table.take(rows),
             categorical_features=self.categorical_features,
             thresholds=self.thresholds,
@@ -189,6 +191,8 @@ class Features:
             binner=self.binner,
             forbidden=self.forbidden,
         )
+        # What parts no rows of the whole table parts none of these.
+        return replace(taken, idle=tuple(dict.fromkeys((*self.idle, *taken.idle))))
 
     def at(self, rows: Array) -> Features:
         """The same axes and tests at some rows alone, whether or not all their values occur there."""
@@ -258,14 +262,17 @@ def make_features(
         columns.append(column)
         axes += new_axes
         codes += new_codes
-    without = read_forbidden(forbidden, columns)
+    without, unknown = read_forbidden(forbidden, columns)
     if without:
         axes, codes = _leave_out(without, table, columns, axes, codes)
     matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
     for row, axis_codes in zip(matrix, codes, strict=True):
         row[:] = axis_codes
     matrix.flags.writeable = False
-    return Features(table, tuple(columns), tuple(axes), matrix, tuple(readings), mask, thresholds, binner, without)
+    idle: Forbidden = (*unknown, *_find_idle(without, table, columns))
+    return Features(
+        table, tuple(columns), tuple(axes), matrix, tuple(readings), mask, thresholds, binner, without, idle
+    )
 
 
 def _read_thresholds(thresholds: Any, table: Table) -> str | int | Cuts:
@@ -463,16 +470,18 @@ def _choose_categories(
     return new, [(codes[0] != code).astype(np.int32) for code in picked]
 
 
-def read_forbidden(given: Any, columns: Sequence[Column]) -> tuple[str | Test, ...]:
-    """Forbidden columns, by their names, and tests, from names, numbers, text, plain data and tests.
+def read_forbidden(given: Any, columns: Sequence[Column]) -> tuple[Forbidden, tuple[str, ...]]:
+    """Forbidden columns, by their names, and tests, from names, numbers, text, plain data and tests; then, in words,
+    the tests of categories that no row has.
 
     A test that parts no rows of the table is forbidden all the same: it asks nothing that a tree could.
     """
     if given is None:
-        return ()
+        return (), ()
     is_one = isinstance(given, (str, Integral, Test, Mapping))
     names = [column.name for column in columns]
     found: dict[str, str | Test] = {}
+    unknown: dict[str, None] = {}
     for entry in (given,) if is_one else given:
         if (isinstance(entry, str) and entry in names) or isinstance(entry, Integral):
             name = names[find_column(entry, columns, "forbidden")]
@@ -483,9 +492,30 @@ def read_forbidden(given: Any, columns: Sequence[Column]) -> tuple[str | Test, .
             try:
                 test = read_test(entry, columns, "forbidden").test
             except UnknownCategoryError:
-                continue
-            found[test.text] = test
-    return tuple(found.values())
+                unknown[_name_entry(entry)] = None
+            else:
+                found[test.text] = test
+    return tuple(found.values()), tuple(unknown)
+
+
+def _name_entry(entry: Any) -> str:
+    """A test that was given, in words."""
+    if isinstance(entry, Mapping):
+        return str(entry.get("test", f"{entry.get('column')} == {entry.get('category')!r}"))
+    return entry.text if isinstance(entry, Test) else str(entry)
+
+
+def _find_idle(forbidden: Forbidden, table: Table, columns: Sequence[Column]) -> list[Test]:
+    """The tests to which all rows give the same answer."""
+    idle = []
+    places = {column.name: place for place, column in enumerate(columns)}
+    for entry in forbidden:
+        if isinstance(entry, Test):
+            place = places[entry.column.name]
+            holds = entry.holds(columns[place].read(table.columns[place], table))
+            if holds.all() or not holds.any():
+                idle.append(entry)
+    return idle
 
 
 def write_forbidden(forbidden: Forbidden) -> list[str | dict[str, Any]]:

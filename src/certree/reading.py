@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from certree.table import Table, name_row
-from certree.tree import Column, Kind, Value, plain_value
+from certree.tree import READABLE, Column, Kind, Test, Value, plain_value
 
 MOST_WORDS = 0.2
 """The share of the cells, or of the distinct values, that may be words in a column that looks numeric."""
@@ -52,6 +52,18 @@ class ReadingWarning(UserWarning):
     >>> from certree import ReadingWarning
     >>> warnings.simplefilter("error", ReadingWarning)  # refuse such tables
     >>> warnings.simplefilter("default", ReadingWarning)
+    """
+
+
+class IdleTestWarning(ReadingWarning):
+    """A test that was forbidden forbids nothing, because no tree could ask it; a slip of the pen, perhaps.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from certree import IdleTestWarning
+    >>> warnings.simplefilter("ignore", IdleTestWarning)  # for tables that change from week to week
+    >>> warnings.simplefilter("default", IdleTestWarning)
     """
 
 
@@ -164,6 +176,22 @@ def warn_about(readings: Sequence[ColumnReading]) -> None:
             "categorical dtype, or name it in categorical_features where there is such a parameter."
         )
     warnings.warn("\n".join(lines), ReadingWarning, stacklevel=_count_own_frames())
+
+
+def warn_idle(forbidden: Sequence[str | Test], *, has_all_tests: bool) -> None:
+    """One warning about all forbidden tests that no tree could ask."""
+    if not forbidden:
+        return
+    named = [f"“{entry if isinstance(entry, str) else entry.describe(digits=READABLE)}”" for entry in forbidden]
+    few = ", ".join([*named[:MOST_CELLS], *([f"{len(named) - MOST_CELLS:,} more"] if len(named) > MOST_CELLS else [])])
+    tests, forbids, gets = ("test", "forbids", "it") if len(named) == 1 else ("tests", "forbid", "each of them")
+    # Of a column cut at quantiles, a table in parts has the values next to the cuts alone.
+    other = "" if has_all_tests else ", or it is none of the tests that take part"
+    warnings.warn(
+        f"the forbidden {tests} {few} {forbids} nothing: all rows give {gets} the same answer{other}",
+        IdleTestWarning,
+        stacklevel=_count_own_frames(),
+    )
 
 
 def _count_own_frames() -> int:

@@ -19,12 +19,17 @@ LEAST_NAMES = 20
 
 def print_columns(options: argparse.Namespace, X: Table, categorical: Sequence[Any] = ()) -> None:
     """A line for each column, and one for each that may not have been read as it was meant."""
-    readings = make_features(X, categorical_features=categorical or "auto", binner=bin_numeric).readings
-    print(f"{options.data}: {X.n_rows:,} rows, columns read as", file=sys.stderr)
+    print_readings(
+        options, make_features(X, categorical_features=categorical or "auto", binner=bin_numeric).readings, X.n_rows
+    )
+
+
+def print_readings(options: argparse.Namespace, readings: Sequence[ColumnReading], n_rows: int) -> None:
+    print(f"{options.data}: {n_rows:,} rows, columns read as", file=sys.stderr)
     for line in describe_readings(readings):
         print(f"  {line}", file=sys.stderr)
     for reading in readings:
-        remark = describe_remark(options, reading) if reading.remark else remark_on_names(options, reading, X.n_rows)
+        remark = describe_remark(options, reading) if reading.remark else remark_on_names(options, reading, n_rows)
         if remark:
             print(f"certree {options.command}: warning: column {reading.name!r} {remark}", file=sys.stderr)
 

@@ -9,7 +9,7 @@ from typing import Any
 from certree.certificate import LIMIT_STATUSES
 from certree.cli.columns import print_columns
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import BOOSTING, drop_missing, read_data, read_labels, read_problem, read_settings, tell_idle
+from certree.cli.inputs import BOOSTING, drop_missing, read_data, read_labels, read_problem, read_settings
 from certree.cli.models import print_model
 from certree.cli.options import add_edits, add_example, add_problem, add_table
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
@@ -86,7 +86,6 @@ def fit_in_memory(options: argparse.Namespace) -> SparseTreeClassifier:
     )
     with warnings_on_standard_error():
         model.fit(X, y, weights)
-    tell_idle(options, X, model.tree_.columns)
     return model
 
 

@@ -17,8 +17,7 @@ from certree.export import load
 from certree.policy import PolicyTree
 from certree.policy.log import find_control
 from certree.table import Array, Table, first_text, name_row
-from certree.tree import Column, Tree, plain_value, read_test
-from certree.tree.asked import UnknownCategoryError
+from certree.tree import Tree, plain_value
 
 BOOSTING = "boosting"
 
@@ -181,26 +180,6 @@ def read_settings(options: argparse.Namespace, *, is_policy: bool = False) -> di
     if hasattr(options, "start"):
         settings |= {"start": options.start, "forbidden": options.forbid}
     return settings
-
-
-def tell_idle(options: argparse.Namespace, X: Table, columns: Sequence[Column]) -> None:
-    """Says which of the forbidden tests forbid nothing, because no row has what they ask for, or every row has."""
-    for entry in options.forbid or ():
-        if entry in X.names:
-            continue
-        try:
-            asked = read_test(entry, columns, "--forbid")
-        except UnknownCategoryError:
-            is_idle = True
-        else:
-            holds = asked.test.holds(asked.test.column.read(X.columns[asked.column], X))
-            is_idle = bool(holds.all() or not holds.any())
-        if is_idle:
-            print(
-                f"certree {options.command}: --forbid “{entry}” forbids nothing: "
-                "the test gives all rows the same answer",
-                file=sys.stderr,
-            )
 
 
 def read_labels(table: Table, options: argparse.Namespace, name: str | None = None) -> Array:

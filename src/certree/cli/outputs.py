@@ -18,7 +18,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from certree.reading import ReadingWarning
+from certree.reading import IdleTestWarning, ReadingWarning
 from certree.writing import check_writable, is_special, replace_file
 
 INPUTS, DESTINATIONS = ("data", "model", "effects", "notes"), ("out", "plot", "scores")
@@ -97,6 +97,7 @@ def warnings_on_standard_error() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", ReadingWarning)  # what columns were read as has been said, in other words
+        warnings.simplefilter("always", IdleTestWarning)
         warnings.showwarning = show
         yield
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
+from certree.cli.columns import print_readings
 from certree.cli.inputs import find_remaining, read_settings
+from certree.cli.outputs import warnings_on_standard_error
 from certree.estimators import SparseTreeClassifier
 
 LOCAL = "local"
@@ -61,7 +63,9 @@ def fit_in_parts(options: argparse.Namespace) -> SparseTreeClassifier:
                 raise ValueError(f"{path} has no column {name!r}; it has {', '.join(map(str, frame.columns))}")
         names = find_remaining(frame.columns, {options.label, options.weight, *options.ignore}, path)
         weight = None if options.weight is None else frame[options.weight]
-        model.fit(frame[names], frame[options.label], weight)
+        with warnings_on_standard_error():
+            model.fit(frame[names], frame[options.label], weight)
+        print_readings(options, model.columns_, model.certificate_.sizes["rows"])
         return model.to_local()
 
     if options.dask != LOCAL:

@@ -30,7 +30,6 @@ from certree.cli.inputs import (
     read_labels,
     read_rewards,
     read_settings,
-    tell_idle,
 )
 from certree.cli.options import (
     DATA_HELP,
@@ -115,7 +114,6 @@ def run(options: argparse.Namespace) -> int:
     learn = learn_from_log if is_log else learn_from_rewards
     with warnings_on_standard_error():
         scores, diagnostics, evaluate = learn(model, X, table, options)
-    tell_idle(options, X, model.tree_.columns)
     is_saved = save(options, options.out, export_json(model))
     is_saved &= save(options, options.scores, scores)
     found = None

@@ -26,7 +26,7 @@ from certree.dask.parts import Collections, Task, collect_parts, is_array, is_fr
 from certree.dask.work import mean_reward
 from certree.estimators import EDIT_CONSTRAINTS, SparseTreeClassifier, TreeEstimator
 from certree.policy import PolicyTree
-from certree.reading import ColumnReading, warn_about
+from certree.reading import ColumnReading, warn_about, warn_idle
 from certree.solution import Solution
 from certree.tree import Tree, plain_value
 
@@ -297,6 +297,7 @@ class DaskSparseTreeClassifier(ClassifierMixin, DaskTreeEstimator):
         whole = describe(crew, collections, task, settings, surveys, len(classes))
         self.columns_ = whole.features.readings
         warn_about(self.columns_)
+        warn_idle(whole.features.idle, has_all_tests=False)
         solution, _ = solve(crew, collections, task, settings, whole, classes.tolist())
         self._store(solution, collections)
         self.classes_ = classes
@@ -481,6 +482,7 @@ class DaskPolicyTree(DaskTreeEstimator):
         whole = describe(crew, collections, task, settings, surveys, len(actions))
         self.columns_ = whole.features.readings
         warn_about(self.columns_)
+        warn_idle(whole.features.idle, has_all_tests=False)
         solution, weighed = solve(crew, collections, task, settings, whole, actions)
         self._store(solution, collections)
         self.actions_ = np.array(actions)

@@ -27,7 +27,7 @@ from certree.policy.budget import Spending, read_spends, rename_costs, solve_wit
 from certree.policy.log import Log, open_log, read_rewards
 from certree.policy.pose import pose_rewards
 from certree.problem import Problem, check_weights
-from certree.reading import warn_about
+from certree.reading import warn_about, warn_idle
 from certree.solver import search, warn_interrupted
 from certree.table import Table
 from certree.tree import Tree, Value
@@ -331,6 +331,7 @@ class PolicyTree(TreeEstimator):
         )
         self.columns_ = problem.features.readings
         warn_about(self.columns_)
+        warn_idle(problem.features.idle, has_all_tests=problem.features.thresholds == "all")
         return problem, table, amounts, weights
 
     @property

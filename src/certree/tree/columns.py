@@ -32,6 +32,8 @@ Digits = int | Literal["readable"] | None
 READABLE: Literal["readable"] = "readable"
 MOST_FIGURES = 7
 """Significant digits of a number that is readable as it is."""
+MOST_EXACT_FIGURES = 12
+"""Significant digits of a limit that may have been given: “< 2588.325” is exactly “<= 2588.3249999999994”."""
 
 
 def plain_value(value: Any) -> Value:
@@ -104,10 +106,14 @@ class Test:
 
         Shown as “at most 40”, the test would be false of a value of 40.
         """
+        return self._find_strict_limit(4)
+
+    def _find_strict_limit(self, most_figures: int) -> float | None:
+        """The float above the threshold, if it is whole or has few significant digits where the threshold has many."""
         if self.threshold is None or self.column.kind == "ordered":
             return None
         above = math.nextafter(self.threshold, math.inf)
-        is_short = _n_figures(above) <= (MOST_FIGURES if above.is_integer() else 4)
+        is_short = _n_figures(above) <= (MOST_FIGURES if above.is_integer() else most_figures)
         return above if is_short and _n_figures(self.threshold) >= 15 else None
 
     @property
@@ -118,15 +124,15 @@ class Test:
     def describe(self, *, holds: bool = True, digits: Digits = None) -> str:
         """The test in words, or its opposite.
 
-        Thresholds are written exactly (the shortest text that reads back as the same number) unless `digits`
-        asks for so many significant digits.
+        Thresholds are written exactly (a short text that reads back as the same test) unless `digits` asks for so many
+        significant digits.
         """
         name = self.column.name
         if self.answers is not None:
             return f"{name}: {self.answers[not holds]}"
         if self.threshold is not None:
             is_ordered = self.column.kind == "ordered"
-            limit = self.strict_limit if digits == READABLE else None
+            limit = self._find_strict_limit(MOST_EXACT_FIGURES) if digits is None else self.strict_limit
             relation = ("<=" if holds else ">") if limit is None else ("<" if holds else ">=")
             number = self.threshold if limit is None else limit
             bound = repr(self.bound) if is_ordered else format_number(number, digits)
