@@ -214,7 +214,7 @@ def test_the_nodes_of_a_tree_are_compared(fitted: Any) -> None:
         assert not verdict.holds, name
     # A threshold that parts the rows alike is none of those that the bound is about.
     verdict = certify.check(model.certificate_, replace(tree, threshold=tree.threshold + 0.25), X, y, weights)
-    assert all("none of the tests" in failure for failure in verdict.failures)
+    assert all("not one of the tests" in failure for failure in verdict.failures)
 
 
 def test_sizes_are_those_of_the_search() -> None:

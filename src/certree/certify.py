@@ -77,8 +77,33 @@ def measure(tree: Tree, problem: Problem) -> Account:
 # Whether a certificate holds ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Verdict:
+class _Shown:
+    """What a verdict says of itself: whether all holds, and below it what does not, or what was not recomputed."""
+
+    failures: tuple[str, ...]
+    trusted: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that was recomputed is as stated."""
+        return not self.failures
+
+    def __str__(self) -> str:
+        if self.failures:
+            return "\n".join(["the certificate does not hold:", *(f"  {failure}" for failure in self.failures)])
+        if not self.trusted:
+            return "the certificate holds"
+        head = "the certificate holds as far as it was recomputed; taken on trust:"
+        return "\n".join([head, *(f"  {sentence}" for sentence in self.trusted)])
+
+    def __repr__(self) -> str:
+        n_wrong = len(self.failures)
+        found = "holds" if self.holds else f"{n_wrong} failure{'' if n_wrong == 1 else 's'}"
+        return f"<{type(self).__name__}: {found}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(_Shown):
     """What a check found: `holds`, and in sentences what does not hold and what could not be checked.
 
     Examples
@@ -89,6 +114,9 @@ class Verdict:
     >>> verdict = certify.check(model.certificate_, model.tree_, X, y)
     >>> verdict.failures, len(verdict.trusted) > 0
     ((), True)
+    >>> print(verdict)
+    the certificate holds as far as it was recomputed; taken on trust:
+      that no tree within the constraints has an objective below 0.02
     """
 
     failures: tuple[str, ...]
@@ -102,11 +130,6 @@ class Verdict:
     """Of a policy: its mean reward on this table."""
     trusted: tuple[str, ...] = ()
     """What could not be recomputed and was taken on the word of who made the certificate, one sentence each."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether everything that was recomputed is as stated."""
-        return not self.failures
 
 
 def check(
@@ -551,7 +574,7 @@ def check_tests(tree: Tree, problem: Problem) -> list[str]:
                 )
         if not is_offered:
             failures.append(
-                f"node {node} asks “{test.text}”, which is none of the tests that the thresholds{allowed} allow"
+                f"node {node} asks “{test.text}”, which is not one of the tests that the thresholds{allowed} allow"
             )
     return failures
 
@@ -685,8 +708,8 @@ def _best_within(case: Case) -> Fraction:
 # Sets of good trees -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SetVerdict:
+@dataclass(frozen=True, repr=False)
+class SetVerdict(_Shown):
     """What a check of a set of good trees found.
 
     Examples
@@ -704,11 +727,6 @@ class SetVerdict:
     """Whether optimum and count were compared with a look at every tree."""
     trusted: tuple[str, ...] = ()
     """What was taken on the word of who made the certificate, one sentence each."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.failures
 
 
 def check_set(

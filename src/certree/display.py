@@ -11,8 +11,7 @@ from itertools import islice
 from typing import Any
 
 from certree.reading import describe_readings
-from certree.tree import Tree
-from certree.tree.words import describe_tree, leaf_colour, write_lines
+from certree.tree.words import describe_tree, preformatted, tree_html
 
 MOST_MEMBERS = 5
 """Trees that a set shows of itself."""
@@ -34,30 +33,12 @@ def show_html(model: Any) -> str:
     """A fitted estimator for a notebook."""
     readings = getattr(model, "columns_", ())
     columns = "\n".join(describe_readings(readings)) if readings else ""
-    details = f"<details><summary>Columns read as</summary>{_pre(escape(columns))}</details>" if columns else ""
+    details = f"<details><summary>Columns read as</summary>{preformatted(escape(columns))}</details>" if columns else ""
     choice = show_lines(model.choice_) if hasattr(model, "choice_") else ""
     return (
-        f'<div class="certree-model"><p><code>{escape(repr(model))}</code></p>{show_tree(model.tree_)}{choice}'
+        f'<div class="certree-model"><p><code>{escape(repr(model))}</code></p>{tree_html(model.tree_)}{choice}'
         f"{model.certificate_.to_html(model.tree_.labels)}{details}</div>"
     )
-
-
-def show_tree(tree: Tree) -> str:
-    """The lines of a tree, labels in the colours that pictures give them."""
-    lines = write_lines(tree)
-    width = max(len(text) + len(label) for text, label, _ in lines)
-    leaves = iter([node for node in tree.walk() if tree.column[node] < 0])
-    shown = []
-    for text, label, support in lines:
-        line = escape(text)
-        if support:
-            colour = leaf_colour(tree, next(leaves))
-            line += (
-                f'<b style="background:{colour};color:#222;padding:0 0.3em">{escape(label)}</b>'
-                f"{' ' * (width - len(text) - len(label))}  {escape(support)}"
-            )
-        shown.append(line)
-    return _pre("\n".join(shown))
 
 
 def show_rows(head: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -85,7 +66,3 @@ def align(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [
         "  " + "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in (names, *rows)
     ]
-
-
-def _pre(text: str) -> str:
-    return f'<pre style="line-height:1.35;overflow-x:auto">{text}</pre>'

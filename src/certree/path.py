@@ -120,12 +120,19 @@ class RegularizationPath(Sequence[PathPoint]):
 
     def summary(self) -> str:
         """The front in words, one line per tree."""
-        return "\n".join([describe_front(self), *align(TABLE_HEADER, self._table())])
+        return "\n".join([describe_front(self), *align(self._header(), self._table())])
+
+    def _header(self) -> tuple[str, ...]:
+        return TABLE_HEADER
+
+    def _show_amount(self, point: PathPoint) -> str:
+        """What a tree is judged by, without the penalty."""
+        return f"{point.loss:.6g}"
 
     def _table(self) -> list[list[str]]:
         return [
             [
-                f"{point.leaves:,}", f"{point.tree.depth}", f"{point.loss:.6g}",
+                f"{point.leaves:,}", f"{point.tree.depth}", self._show_amount(point),
                 f"above {point.regularization_low:.4g}" if math.isinf(point.regularization_high)
                 else f"{point.regularization_low:.4g} to {point.regularization_high:.4g}",
                 point.status.replace("_", " "),
@@ -140,7 +147,7 @@ class RegularizationPath(Sequence[PathPoint]):
         return self.summary()
 
     def _repr_html_(self) -> str:
-        return show_rows(describe_front(self), TABLE_HEADER, self._table())
+        return show_rows(describe_front(self), self._header(), self._table())
 
     def to_rows(self) -> list[dict[str, Any]]:
         """The front as plain rows, for a frame or a CSV file."""

@@ -114,6 +114,9 @@ def make_entries(certificate: Mapping[str, Any], labels: Sequence[Value] | None 
     penalty = f"{certificate['regularization']:g} × {leaves}"
     rounding = f"rounding at most {certificate['rounding']:.1e}"
     status, statement = certificate["status"], make_statement(certificate)
+    n_idle = sizes["rows"] - sizes["rows_weighted"]
+    idle = f" ({n_idle:,} of them have weight 0)" if n_idle else ""
+    tests = "test" if sizes["distinct_tests"] == 1 else "tests"
     return {
         "status": statement if status == "optimal" else f"{status.replace('_', ' ')}: {statement}",
         **(
@@ -124,8 +127,9 @@ def make_entries(certificate: Mapping[str, Any], labels: Sequence[Value] | None 
                 "lower bound": f"{certificate['lower_bound']:.10g}, gap {certificate['gap']:.3g}, {rounding}",
             }
         ),
-        "rows": f"{sizes['rows']:,} of weight {certificate['weight']:,.10g}; {sizes['merged_rows']:,} after merging",
-        "columns": f"{sizes['columns']:,} with {sizes['distinct_tests']:,} distinct tests",
+        "rows": f"{sizes['rows']:,} of weight {certificate['weight']:,.10g}{idle}; "
+        f"{sizes['merged_rows']:,} after merging",
+        "columns": f"{sizes['columns']:,} with {sizes['distinct_tests']:,} distinct {tests}",
         **_describe_guarantees(certificate),
     }
 

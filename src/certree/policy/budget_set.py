@@ -25,7 +25,7 @@ from certree.policy.within import Listed, Lister, Listing, Way
 from certree.solution import float_slack
 from certree.spread import Rate, Spread, find_rates, find_spread, read_measure
 from certree.tree import Tree
-from certree.tree.words import describe_tree
+from certree.tree.words import describe_tree, tree_html
 from certree.tree_set import ColumnFact, RowFacts, TreeCount, without_nan
 
 Array = NDArray[Any]
@@ -72,6 +72,9 @@ class BudgetPolicy:
 
     def __str__(self) -> str:
         return f"{describe_tree(self.tree)}\n\n{self._describe()}"
+
+    def _repr_html_(self) -> str:
+        return f"{tree_html(self.tree)}<p>{self._describe()}</p>"
 
     def _describe(self) -> str:
         leaves = f"{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}"

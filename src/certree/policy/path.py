@@ -8,7 +8,7 @@ from typing import Any
 
 from certree.folds import count_threads
 from certree.limits import Limits
-from certree.path import PathPoint, RegularizationPath, trace_path
+from certree.path import TABLE_HEADER, PathPoint, RegularizationPath, trace_path
 from certree.policy.log import open_log
 from certree.policy.pose import pose_rewards
 from certree.reading import read_text_columns, warn_about
@@ -28,6 +28,12 @@ class PolicyPath(RegularizationPath):
     def value(self, point: PathPoint) -> float:
         """The mean reward of a point's policy."""
         return self.ceiling - point.loss
+
+    def _header(self) -> tuple[str, ...]:
+        return tuple("mean reward" if name == "loss" else name for name in TABLE_HEADER)
+
+    def _show_amount(self, point: PathPoint) -> str:
+        return f"{self.value(point):.6g}"
 
     def to_rows(self) -> list[dict[str, Any]]:
         """The front as plain rows, for a frame or a CSV file."""

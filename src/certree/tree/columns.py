@@ -114,7 +114,9 @@ class Test:
             return None
         above = math.nextafter(self.threshold, math.inf)
         is_short = _n_figures(above) <= (MOST_FIGURES if above.is_integer() else most_figures)
-        return above if is_short and _n_figures(self.threshold) >= 15 else None
+        # The float below 0 has one digit, and an exponent that nobody has seen.
+        is_long = _n_figures(self.threshold) >= 15 or above == 0
+        return above + 0.0 if is_short and is_long else None
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from certree.table import Table, read_table
 from certree.tree.columns import Array, Column, Test, Value, plain_value
 from certree.tree.plain import FORMAT, ORDERED_VERSION, VERSION, read_plain_tree
-from certree.tree.words import describe_tree
+from certree.tree.words import describe_tree, tree_html
 
 DEEPEST = 10_000
 """Levels below the root at most. No search goes so deep, and a tree that does is somebody's attempt to break things."""
@@ -424,6 +424,9 @@ class Tree:
 
     def __str__(self) -> str:
         return describe_tree(self)
+
+    def _repr_html_(self) -> str:
+        return tree_html(self)
 
     def __repr__(self) -> str:
         return (

@@ -6,6 +6,7 @@ where it is all or nothing.
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,6 +152,29 @@ def write_lines(tree: Tree, *, digits: Digits = READABLE) -> list[tuple[str, str
             text = one_line(test.describe(holds=holds, digits=digits))
             waiting.append((int(child), indent + fork + text, _deepen(indent, line)))
     return lines
+
+
+def tree_html(tree: Tree) -> str:
+    """The lines of a tree for a notebook, labels in the colours that pictures give them."""
+    lines = write_lines(tree)
+    width = max(len(text) + len(label) for text, label, _ in lines)
+    leaves = iter([node for node in tree.walk() if tree.column[node] < 0])
+    shown = []
+    for text, label, support in lines:
+        line = escape(text)
+        if support:
+            colour = leaf_colour(tree, next(leaves))
+            line += (
+                f'<b style="background:{colour};color:#222;padding:0 0.3em">{escape(label)}</b>'
+                f"{' ' * (width - len(text) - len(label))}  {escape(support)}"
+            )
+        shown.append(line)
+    return preformatted("\n".join(shown))
+
+
+def preformatted(text: str) -> str:
+    """HTML that keeps its lines, in a notebook."""
+    return f'<pre style="line-height:1.35;overflow-x:auto">{text}</pre>'
 
 
 def _deepen(indent: str, line: str) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from certree.problem import Problem
 from certree.solver import read_tree
 from certree.tree import Tree
-from certree.tree.words import describe_tree
+from certree.tree.words import describe_tree, tree_html
 
 Array = NDArray[Any]
 
@@ -126,6 +126,9 @@ class GoodTree:
 
     def __str__(self) -> str:
         return f"{describe_tree(self.tree)}\n\n{self._describe()}"
+
+    def _repr_html_(self) -> str:
+        return f"{tree_html(self.tree)}<p>{self._describe()}</p>"
 
     def _describe(self) -> str:
         return f"objective {self.objective:.6g}, {self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}"
