@@ -40,7 +40,10 @@ _NUMBER_LIKE = re.compile(
 
 # Dates as people write them, with or without a time: 2023-08-21, 21.08.2023, 8/21/23.
 _DATE_LIKE = re.compile(r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?")
-DATES = "its cells are dates"
+DATES, IDS, NOTATION = "its cells are dates", "has a different category in every row", "in another notation"
+"""What a remark says of a column, by which others know what to advise."""
+LEAST_IDS = 20
+"""Of fewer rows, each may well have a category of its own."""
 
 
 class ReadingWarning(UserWarning):
@@ -67,7 +70,7 @@ class IdleTestWarning(ReadingWarning):
     """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ColumnReading:
     """What one column was read as; `print` shows it in words.
 
@@ -104,6 +107,9 @@ class ColumnReading:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}" + (f"; {self.remark}" if self.remark else "")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, ready for JSON."""
@@ -169,11 +175,22 @@ def warn_about(readings: Sequence[ColumnReading]) -> None:
     lines = [f"column {reading.name!r} {reading.remark}." for reading in doubtful[:MOST_COLUMNS]]
     if len(doubtful) > MOST_COLUMNS:
         lines.append(f"The same holds for {len(doubtful) - MOST_COLUMNS} more columns.")
-    if any(reading.kind == "categorical" and DATES not in reading.remark for reading in doubtful):
+    texts = [reading.remark for reading in doubtful if reading.kind == "categorical"]
+    texts = [remark for remark in texts if DATES not in remark and IDS not in remark]
+    if any(NOTATION in remark for remark in texts):
+        lines.append(
+            "If amounts are meant, take the signs and the thousands separators out of the text, write a decimal point, "
+            "and turn it into numbers before the fit (pandas.to_numeric alone would make every such cell missing)."
+        )
+    if any(NOTATION not in remark for remark in texts):
         lines.append(
             "If numbers are meant, turn such cells into numbers or missing values before the fit "
-            "(pandas.to_numeric with errors='coerce' makes them missing); if categories are meant, give the column a "
-            "categorical dtype, or name it in categorical_features where there is such a parameter."
+            "(pandas.to_numeric with errors='coerce' makes them missing)."
+        )
+    if texts:
+        lines.append(
+            "If categories are meant, give the column a categorical dtype, or name it in categorical_features where "
+            "there is such a parameter."
         )
     warnings.warn("\n".join(lines), ReadingWarning, stacklevel=_count_own_frames())
 
@@ -186,7 +203,7 @@ def warn_idle(forbidden: Sequence[str | Test], *, has_all_tests: bool) -> None:
     few = ", ".join([*named[:MOST_CELLS], *([f"{len(named) - MOST_CELLS:,} more"] if len(named) > MOST_CELLS else [])])
     tests, forbids, gets = ("test", "forbids", "it") if len(named) == 1 else ("tests", "forbid", "each of them")
     # Of a column cut at quantiles, a table in parts has the values next to the cuts alone.
-    other = "" if has_all_tests else ", or it is none of the tests that take part"
+    other = "" if has_all_tests else ", or it is not one of the tests that take part"
     warnings.warn(
         f"the forbidden {tests} {few} {forbids} nothing: all rows give {gets} the same answer{other}",
         IdleTestWarning,
@@ -230,7 +247,7 @@ def _remark_on_text(values: list[Any], table: Table) -> str:
         n_word_cells += count
         if n_words > MOST_WORDS * len(counts) and n_word_cells > MOST_WORDS * n_cells:
             # Most columns of text are known for words after a few cells.
-            return _remark_on_dates(counts, n_cells)
+            return _remark_on_dates(counts, n_cells) or _remark_on_ids(counts, n_cells)
     # A single number among words is a name as well as an amount.
     if len(counts) - n_words < 2:
         return ""
@@ -242,7 +259,7 @@ def _remark_on_text(values: list[Any], table: Table) -> str:
     others = f" and {len(strays) - MOST_CELLS:,} others" if len(strays) > MOST_CELLS else ""
     cells = ", ".join(shown) + others
     if not n_numbers:
-        return f"{head} its cells look like numbers in another notation: {cells}"
+        return f"{head} its cells look like numbers {NOTATION}: {cells}"
     return f"{head} {n_cells - n_stray_cells:,} of its {n_cells:,} cells are numbers; these are not: {cells}"
 
 
@@ -262,6 +279,13 @@ def _remark_on_dates(counts: Mapping[Any, int], n_cells: int) -> str:
         f"is read as categories, although {DATES}, such as {example!r}: turn them into numbers, such as days since the "
         "first"
     )
+
+
+def _remark_on_ids(counts: Mapping[Any, int], n_cells: int) -> str:
+    """Of words that are all different: a test of one says something about one row."""
+    if n_cells < LEAST_IDS or len(counts) < n_cells:
+        return ""
+    return f"{IDS}, as an id has: leave it out, because its tests say nothing about other rows"
 
 
 def _where(value: Any, values: list[Any], counts: Mapping[Any, int], table: Table) -> str:

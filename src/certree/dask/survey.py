@@ -24,6 +24,7 @@ from certree.amounts import exact_sum, to_amounts
 from certree.dask.parts import Rows
 from certree.features import Features, make_features, quantile_targets, read_chosen, read_places, sort_categories
 from certree.problem import least_leaf_weight
+from certree.reading import IDS
 from certree.solver import bin_numeric, code_values, find_places
 from certree.table import Table, count_missing, first_text, name_row
 
@@ -199,7 +200,7 @@ def _join_column(name: str, sketches: Sequence[tuple[int, Sketch]], thresholds: 
             if numbers and texts:
                 own, example = texts[0]
                 raise ValueError(
-                    f"partition {own}, column {name!r}: {example} is no number, but partition {numbers[0]} holds "
+                    f"partition {own}, column {name!r}: {example} is not a number, but partition {numbers[0]} holds "
                     "numbers there"
                 )
             raise ValueError(
@@ -526,6 +527,10 @@ def make_whole_features(
             reading,
             n_missing=column.n_missing,
             n_distinct=None if column.distinct is None else reading.n_distinct,
+            # The representative rows of a column are all different; those of the table may not be.
+            remark=""
+            if IDS in reading.remark and len(column.distinct or ()) + column.n_missing < n_rows
+            else reading.remark,
         )
         for reading, column in zip(found.readings, columns, strict=True)
     )
