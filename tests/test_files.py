@@ -12,7 +12,8 @@ import pytest
 
 import certree
 from certree.cli import main
-from certree.datasets.files import read_file
+from certree.datasets import blocks, files
+from certree.datasets.files import read_csv, read_file
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -102,3 +103,32 @@ def test_decimal_commas_are_asked_for(tmp_path: Path, capsys: Any) -> None:
     assert capsys.readouterr().err == (
         "certree fit: --separator and --decimal are both ',': name the separator, such as ';'\n"
     )
+
+
+@pytest.mark.parametrize("arrow", [True, False])
+def test_a_read_that_takes_long_says_how_far_it_is(
+    arrow: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "many.csv"
+    path.write_text("a,b\n" + "1,x\n" * 25_000, encoding="utf-8")
+    monkeypatch.setattr(blocks, "_has_arrow", lambda: arrow)
+    monkeypatch.setattr(files, "SECONDS_OF_SILENCE", 600.0)
+    read_csv(path, verbose=1)
+    assert capsys.readouterr().err == ""  # it was done in time
+    monkeypatch.setattr(files, "SECONDS_OF_SILENCE", 0.0)
+    expected = read_csv(path)
+    assert capsys.readouterr().err == ""
+    table = read_csv(path, verbose=1)
+    said = capsys.readouterr().err
+    assert f"reading {path}: " in said
+    assert "reading columns: " in said
+    assert table.n_rows == expected.n_rows == 25_000
+
+
+def test_every_row_is_told_once(tmp_path: Path) -> None:
+    path = tmp_path / "many.csv"
+    path.write_text("a,b\n" + '"1\n",x\n' * 25_000, encoding="utf-8")  # read one by one
+    told: list[int] = []
+    (block,) = blocks.read_blocks(path, ",", is_whole=True, tell=told.append)
+    assert [rows for rows in told if rows] == [10_000, 10_000, 5_000]
+    assert len(block.lines) == 25_000

@@ -15,7 +15,7 @@ import re
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +25,18 @@ import numpy as np
 
 from certree.table import Array
 
+EXCEL_ENDINGS = (".xlsx", ".xls", ".xlsm", ".xlsb")
 BLOCK_BYTES = 1 << 24
 BLOCK_ROWS = 50_000
 """Of a file that is read in blocks: what is held at once of its plain part, and of what is read row by row."""
+TOLD_ROWS = 10_000
+"""Of a file that is read row by row: how often it is told how far the read is."""
+
+Tell = Callable[[int], object]
+
+
+def _tell_nobody(_: int) -> None:
+    pass
 
 
 class StandardInput:
@@ -59,22 +68,28 @@ class Block:
     """The line of the file that each row begins on."""
 
 
-def read_blocks(path: Source, separator: str, *, is_whole: bool = False) -> Iterator[Block]:
-    """All rows of a file with a header line; in one block if `is_whole`. A file without rows has no block."""
+def read_blocks(path: Source, separator: str, *, is_whole: bool = False, tell: Tell = _tell_nobody) -> Iterator[Block]:
+    """All rows of a file with a header line; in one block if `is_whole`. A file without rows has no block.
+
+    `tell` hears of rows as they are read, so that a long read can show how far it is.
+    """
     try:
         with _open_bytes(path) as file:
+            if path.suffix.lower() in EXCEL_ENDINGS:
+                raise ValueError(f"{path} is an Excel file: save the sheet as CSV UTF-8, and read that file")
             header = file.readline().removeprefix(b"\xef\xbb\xbf")
             if not (_is_plain_line(header) and len(separator.encode()) == 1 and _has_arrow()):
-                yield from _read_by_row(path, header, file, separator, is_whole)
+                yield from _read_by_row(path, header, file, separator, is_whole, tell=tell)
                 return
             names = _check_names(next(csv.reader([header.decode("utf-8")], delimiter=separator), []), path)
             first = 2
             while data := file.read() if is_whole else file.read(BLOCK_BYTES) + file.readline():
                 entries = _read_plain(data, names, separator)
                 if entries is None:
-                    yield from _read_by_row(path, data, file, separator, is_whole, names, first)
+                    yield from _read_by_row(path, data, file, separator, is_whole, names, first, tell=tell)
                     return
                 n_rows = len(entries[0])
+                tell(n_rows)
                 yield Block(names, entries, np.arange(first, first + n_rows))
                 first += n_rows
     except UnicodeDecodeError as error:
@@ -144,7 +159,7 @@ def _are_quotes_plain(data: bytes, separator: str) -> bool:
 
 def _read_by_row(
     path: Source, data: bytes, file: BinaryIO, separator: str, is_whole: bool,
-    names: tuple[str, ...] | None = None, first: int = 1,
+    names: tuple[str, ...] | None = None, first: int = 1, *, tell: Tell,
 ) -> Iterator[Block]:  # fmt: skip
     """What was read already and the rest of the file, by the standard library; `first` is the line it begins on."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
@@ -155,7 +170,7 @@ def _read_by_row(
         if names is None:
             names = _check_names(next(lines, []), path)
         while True:
-            rows, numbers = _read_rows(lines, names, path, first, None if is_whole else BLOCK_ROWS)
+            rows, numbers = _read_rows(lines, names, path, first, None if is_whole else BLOCK_ROWS, tell)
             if not rows:
                 return
             yield Block(names, tuple(zip(*rows, strict=True)), numbers)
@@ -182,7 +197,7 @@ def hint_at_separator(names: Sequence[str]) -> str:
 
 
 def _read_rows(
-    lines: Any, names: tuple[str, ...], path: Any, begin: int, most: int | None
+    lines: Any, names: tuple[str, ...], path: Any, begin: int, most: int | None, tell: Tell
 ) -> tuple[list[list[str]], Array]:
     """The next rows and the lines they start on: a quoted value may hold line breaks."""
     rows: list[list[str]] = []
@@ -195,7 +210,10 @@ def _read_rows(
         if row or len(names) == 1:
             rows.append(row or [""])
             numbers.append(first)
+            if len(rows) % TOLD_ROWS == 0:
+                tell(TOLD_ROWS)
         first = begin + lines.line_num
         if len(rows) == most:
             break
+    tell(len(rows) % TOLD_ROWS)
     return rows, np.array(numbers)

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm.auto import tqdm
 
 from certree.datasets import blocks
-from certree.datasets.blocks import Block, Source, StandardInput, read_blocks
+from certree.datasets.blocks import Block, Source, StandardInput, Tell, read_blocks
 from certree.table import Array, RowNames, Table, read_table, remark_on_rounding
 
 # What stands for a missing value. "?" and "None" are left alone: in published tables they are often answers.
 MISSING_MARKS = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
 ARROW_ENDINGS = (".parquet", ".arrow", ".feather")
+SECONDS_OF_SILENCE = 1.0
+"""Before a read says how far it is: most are done by then."""
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -50,21 +54,26 @@ def read_csv(
     number_columns: Collection[str] = (),
     missing: Collection[str] = (),
     decimal: str = ".",
+    verbose: int = 0,
 ) -> Table:
     """The named columns of a CSV file with a header line.
 
     `text_columns` stay text even if all entries are numbers; `number_columns` are numbers, or an error names the lines
     of the entries that are not. `missing` are further marks of a missing value, besides the usual ones, and `decimal`
-    is the sign before the fraction of a number: "." or ",".
+    is the sign before the fraction of a number: "." or ",". With `verbose`, a read that takes long shows how far it is.
     """
     path = _name_source(path)
     notation = Notation(decimal, MISSING_MARKS | {mark.strip() for mark in missing})
-    for block in read_blocks(path, separator, is_whole=True):
-        for name in number_columns:
-            if name in block.names:
-                _check_numbers(path, name, block, notation)
-        return _read_block(block, block.names, text_columns, notation)
-    raise ValueError(f"{path} has no rows")
+    bar = partial(tqdm, disable=not verbose, leave=False, delay=SECONDS_OF_SILENCE)
+    with bar(desc=f"reading {path}", unit=" rows", unit_scale=True) as rows:
+        block = next(read_blocks(path, separator, is_whole=True, tell=rows.update), None)
+    if block is None:
+        raise ValueError(f"{path} has no rows")
+    for name in number_columns:
+        if name in block.names:
+            _check_numbers(path, name, block, notation)
+    with bar(desc="reading columns", unit=" columns", total=len(block.names)) as columns:
+        return _read_block(block, block.names, text_columns, notation, tell=columns.update)
 
 
 def read_parts(
@@ -97,11 +106,16 @@ def read_parts(
         raise ValueError(f"{path} has no rows")
 
 
-def _read_block(block: Block, values: Collection[str], text_columns: Collection[str], notation: Notation) -> Table:
-    columns = tuple(
-        _read_column(own, name in text_columns, notation) if name in values else np.array(own, dtype=object)
-        for name, own in zip(block.names, block.entries, strict=True)
-    )
+def _read_block(
+    block: Block, values: Collection[str], text_columns: Collection[str], notation: Notation, tell: Tell | None = None
+) -> Table:
+    found = []
+    for name, own in zip(block.names, block.entries, strict=True):
+        is_value = name in values
+        found.append(_read_column(own, name in text_columns, notation) if is_value else np.array(own, dtype=object))
+        if tell is not None:
+            tell(1)
+    columns = tuple(found)
     is_categorical = tuple(column.dtype == object and not _is_boolean(column) for column in columns)
     remarks = remark_on_rounding(block.names, block.entries, columns)
     names = RowNames("line", block.lines)
