@@ -58,7 +58,7 @@ def find_action(flag: str, name: Any, actions: Sequence[Any]) -> Any:
     for action in actions:
         if str(action) == str(name):
             return action
-    raise ValueError(f"{flag} names {str(name)!r}, which is none of the actions {', '.join(map(str, actions))}")
+    raise ValueError(f"{flag} names {str(name)!r}, which is not one of the actions {', '.join(map(str, actions))}")
 
 
 def read_data(options: argparse.Namespace, text_columns: Collection[str] = ()) -> Table:
@@ -72,6 +72,7 @@ def read_data(options: argparse.Namespace, text_columns: Collection[str] = ()) -
         **read_notation(options),
         text_columns=text_columns,
         number_columns=numeric,
+        verbose=int(getattr(options, "progress", False) or sys.stderr.isatty()),
     )
     for name in (*numeric, *categorical):
         find_column(table, name, options.data)
@@ -190,6 +191,18 @@ def read_labels(table: Table, options: argparse.Namespace, name: str | None = No
     if is_missing.any():
         advice = "; --drop-missing leaves such rows out" if hasattr(options, "drop_missing") else ""
         raise ValueError(f"{options.data}, {name_missing(table, is_missing)}: no label in column {name!r}{advice}")
+    return to_labels(column) if column.dtype.kind == "f" else np.array(column.tolist())
+
+
+def read_cluster(table: Table, options: argparse.Namespace) -> Array | None:
+    """Which rows belong together, where that is said."""
+    if options.cluster is None:
+        return None
+    column = find_column(table, options.cluster, options.data)
+    is_missing = find_missing(column)
+    if is_missing.any():
+        where = f"{options.data}, {name_missing(table, is_missing)}"
+        raise ValueError(f"{where}: no value in column {options.cluster!r}; --drop-missing leaves such rows out")
     return to_labels(column) if column.dtype.kind == "f" else np.array(column.tolist())
 
 

@@ -26,6 +26,7 @@ from certree.cli.inputs import (
     find_remaining,
     name_amounts,
     read_amounts,
+    read_cluster,
     read_data,
     read_labels,
     read_rewards,
@@ -97,11 +98,11 @@ def run(options: argparse.Namespace) -> int:
     if (options.rewards is not None) == is_log or (is_log and options.treatment is None):
         raise ValueError("name either the columns of --rewards, or --treatment and --outcome")
     table = read_data(options, text_columns=options.categorical)
-    targets = (options.treatment, options.outcome, options.weight, *(options.rewards or []))
+    targets = (options.treatment, options.outcome, options.weight, options.cluster, *(options.rewards or []))
     table = drop_missing(table, options, *targets)
     if options.min_samples_leaf is None:
         options.min_samples_leaf = max(math.ceil(table.n_rows / 100), LEAST_LOGGED if is_log else 1)
-    roles = {options.treatment, options.outcome, options.weight, options.group, *(options.rewards or [])} - {None}
+    roles = {*targets, options.group} - {None}
     for name in (*roles, *options.ignore):
         find_column(table, name, options.data)
     names = find_remaining(table.names, {*roles, *options.ignore}, options.data)
@@ -146,6 +147,8 @@ def run(options: argparse.Namespace) -> int:
 def learn_from_rewards(model: PolicyTree, X: Table, table: Table, options: argparse.Namespace) -> tuple[str, str, None]:
     if options.scores is not None:
         raise ValueError("--scores writes what is learned from a log; the rewards are in the table already")
+    if options.cluster is not None:
+        raise ValueError("--cluster is about a log of decisions: name its --treatment and --outcome")
     model.fit(X, **read_rewards(table, options))
     return "", "", None
 
@@ -165,6 +168,7 @@ def learn_from_log(
         "propensity": name_amounts("--propensity", options.propensity, actions),
         "costs": name_amounts("--costs", options.costs, actions),
         "maximize": not options.minimize,
+        "cluster": read_cluster(table, options),
         "folds": options.folds,
         "random_state": options.random_state,
     }

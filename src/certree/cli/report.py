@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from certree.cli.exits import DONE, FAILED
-from certree.cli.inputs import find_action, find_column, name_amounts, read_amounts, read_labels, read_weights
+from certree.cli.inputs import (
+    find_action,
+    find_column,
+    name_amounts,
+    read_amounts,
+    read_cluster,
+    read_labels,
+    read_weights,
+)
 from certree.cli.models import open_model, read_target
 from certree.cli.options import add_example, add_hiding, add_log, add_model, add_table, read_name
 from certree.cli.outputs import add_force, warnings_on_standard_error
@@ -74,6 +82,8 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     model, table, X = open_model(options)
     facts = read_policy(table, X, model, options) if isinstance(model, PolicyTree) else read_target(options, table)
+    if options.cluster is not None and "log" not in facts:
+        raise ValueError("--cluster is about a log of decisions: name its --treatment and --outcome")
     if options.group is not None:
         facts["group"] = find_column(table, options.group, options.data)
     if not options.noun.strip().lower().endswith(PLURAL_ENDINGS):
@@ -137,5 +147,6 @@ def read_policy(table: Table, X: Table, model: PolicyTree, options: argparse.Nam
         name_amounts("--propensity", options.propensity, actions),
         costs=name_amounts("--costs", options.costs, actions),
         maximize=not options.minimize,
+        cluster=read_cluster(table, options),
     )
     return facts
