@@ -273,8 +273,8 @@ class TestFit:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (["--depth", "deep"], "'deep' is neither a whole number nor 'none'"),
-            (["--thresholds", "1.5"], "'1.5' is neither a whole number nor 'all'"),
+            (["--depth", "deep"], "'deep' is neither a whole number of at least 0 nor 'none'"),
+            (["--thresholds", "1.5"], "'1.5' is neither a whole number of at least 1 nor 'all'"),
             (["--memory-limit", "much"], "'much' is not a size"),
             (["--separator", "::"], "'::' is neither a character nor 'tab'"),
             ([], "--label"),

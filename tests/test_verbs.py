@@ -170,8 +170,8 @@ def test_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert misuse(("fit", "good.csv"), capsys).startswith(
         "certree fit: the following arguments are required: --label. See"
     )
-    assert misuse(("fitt",), capsys).startswith("certree: argument command: invalid choice: 'fitt'")
-    assert misuse((), capsys).startswith("certree: the following arguments are required: command. See certree --help")
+    assert misuse(("fitt",), capsys).startswith("certree: there is no command 'fitt'; did you mean fit? See")
+    assert misuse((), capsys).startswith("certree: name a command: fit, predict, ")
 
 
 def test_one_class_is_a_lone_leaf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,12 +106,14 @@ def find_policies(options: argparse.Namespace) -> TreeSet | BudgetSet:
 
 def print_set(trees: TreeSet | BudgetSet, n_shown: int) -> None:
     if isinstance(trees, BudgetSet):
-        print(f"{trees.count} policies spend at most {trees.budget:g} per row and have an objective of at least "
+        noun, have = ("policy spends", "has") if trees.count == 1 else ("policies spend", "have")
+        print(f"{trees.count} {noun} at most {trees.budget:g} per row and {have} an objective of at least "
               f"{trees.best.objective - trees.tolerance:.6f}; the best one has {trees.best.objective:.6f}")  # fmt: skip
     else:
         end = "at most" if trees.problem.best_rewards is None else "at least"
-        noun = "trees" if trees.problem.best_rewards is None else "policies"
-        print(f"{trees.count} {noun} have an objective of {end} {trees.threshold:.6f}; the best one has "
+        one, many = ("tree", "trees") if trees.problem.best_rewards is None else ("policy", "policies")
+        noun = f"{one} has" if trees.count == 1 else f"{many} have"
+        print(f"{trees.count} {noun} an objective of {end} {trees.threshold:.6f}; the best one has "
               f"{trees.optimum:.6f}")  # fmt: skip
     for tree in trees[:n_shown]:
         spend = f"  spends {tree.spend:.6g}" if isinstance(tree, BudgetPolicy) else ""

@@ -75,8 +75,13 @@ def add_log(parser: Any) -> None:
         help="what each action costs, in units of the outcome; taken off the rewards",
     )  # fmt: skip
     parser.add_argument(
-        "--group", metavar="COLUMN", help="rates and values by the groups in this column, which is not decided by"
+        "--group", metavar="COLUMN", help="rates and values by the groups in this column, which the tree does not ask"
     )
+    parser.add_argument(
+        "--cluster", metavar="COLUMN",
+        help="rows with the same value here belong together, as a household or a site: folds keep them together, and "
+        "standard errors count them as one; the tree does not ask this column",
+    )  # fmt: skip
     parser.add_argument("--folds", type=int, default=5, metavar="N", help="parts for cross-fitting (default 5)")
     parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
 
@@ -183,7 +188,7 @@ def read_separator(text: str) -> str:
 
 
 def read_depth(text: str, words: Sequence[str]) -> int | str | None:
-    depth = read_count(text, words)
+    depth = read_count(text, words, least=0)
     return None if depth == "none" else depth
 
 
@@ -196,15 +201,16 @@ def read_tolerance(text: str) -> float | str:
 
 
 def read_thresholds(text: str, words: Sequence[str]) -> int | str:
-    return read_count(text, words)
+    return read_count(text, words, least=1)
 
 
-def read_count(text: str, words: Sequence[str]) -> int | str:
+def read_count(text: str, words: Sequence[str], *, least: int) -> int | str:
     """A whole number, or one of a few words."""
     if text.lower() in words:
         return text.lower()
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number nor {' nor '.join(map(repr, words))}")
+    if not text.isdecimal() or int(text) < least:
+        others = " nor ".join(map(repr, words))
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a whole number of at least {least} nor {others}")
     return int(text)
 
 

@@ -117,21 +117,37 @@ class Parser(argparse.ArgumentParser):
         self.exit(MISUSED, f"{self.prog}: {message}{'' if message.endswith('?') else '.'} See {self.prog} --help\n")
 
     def parse_args(self, arguments: Any = None, namespace: Any = None) -> Any:
-        """As argparse does, but a word that no option takes is refused in the name of its command."""
-        options, rest = self.parse_known_args(arguments, namespace)
+        """As argparse does, but what it does not know is refused first, and in the name of its command.
+
+        Otherwise a misspelt option would be told as one that is missing.
+        """
+        words, verbs = list(arguments), find_verbs(self)
+        if not words:
+            self.error(f"name a command: {', '.join(verbs)}")
+        if not words[0].startswith("-") and words[0] not in verbs:
+            near = difflib.get_close_matches(words[0], verbs, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(verbs)}"
+            self.error(f"there is no command {words[0]!r}; {advice}")
+        if words[0] in verbs:
+            for word in words[1:]:
+                if word.startswith("--") and word != "--":
+                    verbs[words[0]].check_flag(word.partition("=")[0])
+        options, rest = self.parse_known_args(words, namespace)
         if rest:
-            own = find_verbs(self)[options.command]
-            if not rest[0].startswith("--"):
-                own.error(f"there is no place for {rest[0]!r}")
-            flag = rest[0].partition("=")[0]
-            if flag in ABOUT_COLUMNS and any(action.dest == "model" for action in own._actions):
-                own.error(f"there is no option {flag}: the model says which columns it needs and how to read them")
-            near = difflib.get_close_matches(flag, own._option_string_actions, n=1)
-            own.error(f"there is no option {flag}" + (f"; did you mean {near[0]}?" if near else ""))
+            verbs[options.command].error(f"there is no place for {rest[0]!r}")
         return options
 
+    def check_flag(self, flag: str) -> None:
+        """Refuses an option that this command does not have; a name that is cut short is one that argparse knows."""
+        if any(own.startswith(flag) for own in self._option_string_actions):
+            return
+        if flag in ABOUT_COLUMNS and any(action.dest == "model" for action in self._actions):
+            self.error(f"there is no option {flag}: the model says which columns it needs and how to read them")
+        near = difflib.get_close_matches(flag, self._option_string_actions, n=1)
+        self.error(f"there is no option {flag}" + (f"; did you mean {near[0]}?" if near else ""))
 
-def find_verbs(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+
+def find_verbs(parser: argparse.ArgumentParser) -> dict[str, Parser]:
     """The parsers of all commands by their names."""
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     return dict(commands.choices)

@@ -100,7 +100,10 @@ def load(source: str | Path) -> Any:
         text = source if is_text else Path(source).read_text(encoding="utf-8")
         document = json.loads(str(text), parse_constant=_refuse_constant)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"not a model: {'the text' if is_text else source} is not JSON ({error})") from error
+        reason = f"{'the text' if is_text else source} is not JSON"
+        is_other = not is_text and Path(source).suffix.lower() != ".json"
+        more = "; name a file that model.save, fit --out or policy --out has written" if is_other else f" ({error})"
+        raise ValueError(f"not a model: {reason}{more}") from error
     except RecursionError as error:
         raise ValueError(f"not a model: {'the text' if is_text else source} is nested too deeply") from error
     found = document.get("format") if isinstance(document, dict) else None
