@@ -252,6 +252,6 @@ class TestPolicies:
 
     def test_treatments_that_are_no_column_of_the_rewards(self) -> None:
         rewards = pd.DataFrame(np.ones((12, 2)), columns=["none", "letter"])
-        words = "treatment: row 1 has 'call', which is none of the actions 'none', 'letter'.*columns"
+        words = "treatment: row 1 has 'call', which is not one of the actions 'none', 'letter'.*columns"
         with pytest.raises(ValueError, match=words):
             PolicyTree(1, min_samples_arm=1).fit(self.ROWS, rewards, treatment=self.ARMS)

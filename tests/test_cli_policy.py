@@ -207,7 +207,7 @@ def test_a_limit_is_told_by_the_exit_code(tmp_path: Path, capsys: pytest.Capture
         (("--rewards", "came", "nowhere"), "no column 'nowhere'"),
         (("--rewards", "came", "got"), "line 2: column 'got' holds 'call'"),
         (("--treatment", "got", "--outcome", "got"), "line 2: column 'got' holds 'call'"),
-        (("--treatment", "got", "--outcome", "came", "--costs", "gift=1"), "--costs names 'gift', which is none of"),
+        (("--treatment", "got", "--outcome", "came", "--costs", "gift=1"), "--costs names 'gift', which is not one of"),
         (("--treatment", "got", "--outcome", "came", "--costs", "none=1"), "costs has no value for action 'call'"),
         (("--treatment", "got", "--outcome", "came", "--control", "gift"), "--control names 'gift'"),
         (("--treatment", "got", "--outcome", "came", "--weight", "x0"), "--weight goes with --rewards"),

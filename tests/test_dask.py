@@ -365,7 +365,7 @@ def spoil(frame: Any, column: str, row: int, value: Any) -> Any:
         ("columns", r"partition 1: its columns are 'many', .* but those of X are"),
         (
             "text",
-            r"partition 2, column 'many': 'oops' in row 3 \(index 43\) is no number, but partition 0 holds numbers",
+            r"partition 2, column 'many': 'oops' in row 3 \(index 43\) is not a number, but partition 0 holds numbers",
         ),
         ("infinity", r"partition 1: Input X contains infinity: column 'gaps', row 4 \(index 24\)"),
         ("order", r"partition 2, column 'size': its categories are declared as \('XL', 'S', 'M', 'L'\)"),

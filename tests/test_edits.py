@@ -412,8 +412,8 @@ def test_tampering_with_edits_is_seen(people: tuple[pd.DataFrame, Any]) -> None:
         return " ".join(certify.check(stated, model.tree_, X, y).failures)
 
     assert "does not begin with the start" in fails(plain, start=model.certificate_.constraints["start"])
-    assert "none of the tests" in fails(plain, forbidden=[write_test(plain.tree_.test(0))])
-    assert "none of the tests" in fails(plain, forbidden=["re75"])
+    assert "not one of the tests" in fails(plain, forbidden=[write_test(plain.tree_.test(0))])
+    assert "not one of the tests" in fails(plain, forbidden=["re75"])
     assert "no column 'agee'" in fails(model, forbidden=["agee"])
     assert "constraints.start is" in fails(model, start="age <= 31.5")
     assert "constraints.forbidden is" in fails(model, forbidden="age")
@@ -431,23 +431,23 @@ def test_tampering_with_edits_is_seen(people: tuple[pd.DataFrame, Any]) -> None:
     ("settings_", "words"),
     [
         ({"start": "agee <= 3"}, "the table has no column 'agee'; its columns are age, "),
-        ({"start": "age"}, "is no test; write a test as"),
-        ({"start": "age <= old"}, "'old' is no number that column 'age'"),
+        ({"start": "age"}, "is not a test; write a test as"),
+        ({"start": "age <= old"}, "'old' is not a number that column 'age'"),
         ({"start": "age == 3"}, "column 'age' is numeric: compare it"),
         ({"start": "age <= 3"}, "no row of positive weight has “age <= 3”"),
         ({"start": {"test": "age <= 30", "left": "age > 30"}}, "no row .* has “age <= 30 and age > 30”"),
         ({"start": {"test": "age <= 30", "lef": None}}, "a node has no entry 'lef'"),
         ({"start": {"left": None}}, "has neither a test nor a column"),
-        ({"start": "leaf"}, "a lone leaf is no start"),
+        ({"start": "leaf"}, "a lone leaf is not a start"),
         ({"start": "age <= 30", "max_depth": 0}, "it is 1 levels deep, above max_depth=0"),
-        ({"start": "age <= 30", "max_leaves": 1}, "it is 2 leaves large, above max_leaves=1"),
+        ({"start": "age <= 30", "max_leaves": 1}, "it has 2 leaves, above max_leaves=1"),
         ({"start": "age <= 17.5", "min_samples_leaf": 200}, "holds [0-9]+ rows, below min_samples_leaf=200"),
         ({"start": "age <= 17.5", "min_weight_leaf": 300.0}, "holds a weight of .*, below min_weight_leaf=300"),
         ({"start": "age <= 30", "forbidden": "age"}, "column 'age' is forbidden"),
         ({"start": "age <= 30", "forbidden": ["age <= 30.2"]}, "which is forbidden"),
         ({"forbidden": ["agee"]}, "forbidden: the table has no column 'agee'"),
         ({"forbidden": [77]}, "forbidden: the table has no column 77"),
-        ({"forbidden": [3.5]}, "3.5 is no test"),
+        ({"forbidden": [3.5]}, "3.5 is not a test"),
     ],
 )  # fmt: skip
 def test_errors_name_what_is_wrong(people: tuple[pd.DataFrame, Any], settings_: dict[str, Any], words: str) -> None:

@@ -421,7 +421,7 @@ def test_nobody_is_taken_for_the_control_by_its_place(log: Any) -> None:
         for frame in (rewards, by_name):
             with pytest.raises(ValueError, match=r"what each action spends.*'none'.* give spends=.*or control="):
                 fit(log.data, frame)
-        with pytest.raises(ValueError, match="control is 'nobody', which is none of the actions"):
+        with pytest.raises(ValueError, match="control is 'nobody', which is not one of the actions"):
             fit(log.data, by_name, control="nobody")
     model = PolicyTree(budget=0.3).fit(log.data, by_name, control="none")
     assert model.spends_ == {"call": 1.0, "letter": 1.0, "none": 0.0}
@@ -569,7 +569,7 @@ def test_a_limit_before_any_tree_is_within_the_budget(log: Any) -> None:
         ([0, 1, np.inf], "finite: row 0, action 'call' has inf"),
         (np.zeros((4, 3)), r"not of shape \(4, 3\)"),
         ({"none": 0, "letter": 1}, "no value for action 'call'"),
-        ({"none": 0, "letter": 1, "visit": 2}, "names 'visit', which is none of the actions"),
+        ({"none": 0, "letter": 1, "visit": 2}, "names 'visit', which is not one of the actions"),
         (pd.DataFrame(np.zeros((120, 3)), columns=["none", "letter", "visit"]), "names 'visit'"),
         (pd.Series([0, 1, 2], ["none", "letter", "visit"]), "names 'visit'"),
         (["a", "b", "c"], "spends must hold numbers"),

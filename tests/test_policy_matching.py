@@ -353,7 +353,7 @@ class TestInput:
             ({"outcome": [1.0] * 59 + [np.inf]}, {}, "outcome is infinite in row 59"),
             ({"outcome": [1.0] * 59}, {}, "outcome has 59 rows, but X has 60"),
             ({"outcome": ["much"] * 60}, {}, "outcome must hold numbers"),
-            ({}, {"control": 7}, "control is 7, which is none of the arms 0, 1"),
+            ({}, {"control": 7}, "control is 7, which is not one of the arms 0, 1"),
             ({}, {"metric": [1.0, 2.0]}, r"metric has shape \(2,\), but there are 6 columns to stretch: x0, x1"),
             ({}, {"metric": [1.0, -1.0, 0, 0, 0, 0]}, "metric must hold finite numbers that are not negative"),
             ({}, {"metric": [0.0] * 6}, "not all zero"),

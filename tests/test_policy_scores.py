@@ -296,7 +296,7 @@ OUTCOMES = np.arange(6.0)
         ({"treatment": [0, 1]}, "treatment has 2 rows, but X has 6"),
         ({"treatment": [0, 0, 0, 0, 0, 1]}, "action 1 has 1 row; at least 2"),
         ({"actions": [0, 1, 2]}, "action 2 has no rows"),
-        ({"actions": [0, 2]}, "row 1 has 1, which is none of the actions 0, 2"),
+        ({"actions": [0, 2]}, "row 1 has 1, which is not one of the actions 0, 2"),
         ({"actions": [0, 1, 1]}, "action 1 occurs twice"),
         ({"outcome": [0, 1, 2, 3, np.nan, 5]}, "outcome is NaN in row 4"),
         ({"outcome": [0, 1, 2, np.inf, 4, 5]}, "outcome is infinite in row 3"),

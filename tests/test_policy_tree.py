@@ -439,7 +439,7 @@ def test_bad_rewards(rewards: Any, words: str) -> None:
     ("treatment", "words"),
     [
         (None, "min_samples_arm needs to know the arm"),
-        ([0, 1, 2], "row 2 has 2, which is none of the actions 0, 1"),
+        ([0, 1, 2], "row 2 has 2, which is not one of the actions 0, 1"),
         (["a", "b", "a"], "row 0 has 'a'.*columns"),
         ([0, 0, 0], "action 1 has no rows"),
         ([0, None, 1], "missing in row 1"),

@@ -140,6 +140,6 @@ def test_on_the_command_line(model: SparseTreeClassifier, tmp_path: Path, capsys
     assert "├── Black: no" in printed
     assert "age <= 30.5 years" in printed
     assert main(["show", str(path), "--answers", "white=no/yes"]) == 2
-    assert "--answers names 'white', which is no column" in capsys.readouterr().err
+    assert "--answers names 'white', which is not a column" in capsys.readouterr().err
     assert main(["show", str(path), "--answers", "black=no"]) == 2
     assert "must be two texts" in capsys.readouterr().err

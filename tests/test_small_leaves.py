@@ -91,4 +91,4 @@ def test_show_hides_and_renames(
     assert "Yes, please" in printed
     assert "fewer than 10 rows" in printed
     assert main(["show", "--rename", "nobody=1", str(path)]) == 2
-    assert "which is no column and no label" in capsys.readouterr().err
+    assert "which is neither a column nor a label" in capsys.readouterr().err

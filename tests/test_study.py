@@ -393,7 +393,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("text", "options", "message"),
         [
-            ("effect\n1\n2\n", [], "has 2 rows, but the study 722"),
+            ("effect\n1\n2\n", [], "has 2 rows, but the study has 722"),
             ("a,b\n" + "1,2\n" * 722, [], "has no column 'effect'; it has a, b"),
             ("a,b\n" + "1,2\n" * 722, ["--column", "c"], "has no column 'c'; it has a, b"),
             ("age,effect\n" + "23,2\n" * 722, [], "line 3: age is 23.0, but 26.0 in row 1 of the embedded table"),
@@ -459,7 +459,7 @@ class TestCommand:
         own = tmp_path / "effects.csv"
         own.write_text("effect\n" + "7\n" * 722, encoding="utf-8")
         assert cli.main(["demo", "--output", str(tmp_path)]) == 2
-        assert "effects.csv is there, which no study has written" in capsys.readouterr().err
+        assert "it holds effects.csv, which no study has written" in capsys.readouterr().err
         assert own.read_text(encoding="utf-8").startswith("effect\n7")
         for force in ([], ["--force"]):
             assert cli.main(["demo", "--effects", str(own), "--output", str(tmp_path), *force]) == 2

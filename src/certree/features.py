@@ -384,7 +384,8 @@ def read_places(index: int, table: Table, order: tuple[Any, ...]) -> Array:
         row = int(np.argmax(np.isinf(places)))
         value, name = plain_value(table.columns[index][row]), table.names[index]
         categories = " < ".join(map(repr, map(plain_value, order)))
-        raise ValueError(f"column {name!r}, {name_row(row, table)}: {value!r} is none of its categories {categories}")
+        where = f"column {name!r}, {name_row(row, table)}"
+        raise ValueError(f"{where}: {value!r} is not one of its categories {categories}")
     return places
 
 

@@ -619,8 +619,8 @@ def _check_start(problem: Problem, start: Branch) -> None:
     for name, size in (("max_depth", start.depth), ("max_leaves", start.n_leaves)):
         most = getattr(problem, name)
         if most is not None and size > most:
-            what = "levels deep" if name == "max_depth" else "leaves large"
-            raise EditError(f"start: it is {size} {what}, above {name}={most}")
+            what = f"is {size} levels deep" if name == "max_depth" else f"has {size} leaves"
+            raise EditError(f"start: it {what}, above {name}={most}")
     weights, least_weight = problem.leaf_weights
     for leaf in problem.start_leaves:
         if len(leaf.rows) == 0:

@@ -122,7 +122,7 @@ def read_start(given: Any, columns: Sequence[Column]) -> Branch | None:
         return side
     if side == "open":
         return None
-    raise EditError("start: a lone leaf is no start; max_depth=0 asks for one")
+    raise EditError("start: a lone leaf is not a start; max_depth=0 asks for one")
 
 
 def _read_side(given: Any, columns: Sequence[Column]) -> Branch | Literal["open", "leaf"]:

@@ -308,7 +308,7 @@ def _compare(document: Mapping[str, Any], required: Fields, optional: Fields, pl
     for name, value in document.items():
         form = required.get(name, optional.get(name))
         if form is None:
-            flaws.append(f"{place}{quote(name)} is no field that a certificate of this version has")
+            flaws.append(f"{place}{quote(name)} is not a field of a certificate of this version")
         elif isinstance(form, Form):
             if not form.accepts(value):
                 flaws.append(f"{place}{name} is {quote(value)}, not {form.words}")

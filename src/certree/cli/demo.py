@@ -110,7 +110,7 @@ def check_folder(options: argparse.Namespace) -> None:
         check_no_input(options, "--output", path)
     if files and not options.force and not study.is_study(folder):
         raise ValueError(
-            f"--output {folder}: {files[0].name} is there, which no study has written; name another folder, or "
+            f"--output {folder}: it holds {files[0].name}, which no study has written; name another folder, or "
             "replace it with --force"
         )
     try:
@@ -134,7 +134,7 @@ def read_effects(path: Path, column: str | None) -> Array:
     data = load_lalonde()
     own = dict(zip(data.feature_names, data.data.T, strict=True)) | {"treat": data.treatment, "re78": data.target}
     if table.n_rows != len(data.data):
-        raise ValueError(f"{path} has {table.n_rows} rows, but the study {len(data.data)}")
+        raise ValueError(f"{path} has {table.n_rows} rows, but the study has {len(data.data)}")
     for name, values in zip(table.names, table.columns, strict=True):
         if name in own and name != column and not np.array_equal(values, own[name].astype(np.float64)):
             row = int(np.argmax(values != own[name]))

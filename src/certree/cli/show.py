@@ -60,7 +60,7 @@ def choose_names(tree: Tree, options: argparse.Namespace) -> dict[str, Any]:
     chosen: dict[str, Any] = {"feature_names": {}, "class_names": {}, "hide_below": options.hide_below}
     for name, text in options.rename:
         if name not in columns and name not in labels:
-            raise ValueError(f"--rename names {name!r}, which is no column and no label of {options.model}")
+            raise ValueError(f"--rename names {name!r}, which is neither a column nor a label of {options.model}")
         if name in columns:
             chosen["feature_names"][name] = {"name": text}
         if name in labels:
@@ -68,7 +68,7 @@ def choose_names(tree: Tree, options: argparse.Namespace) -> dict[str, Any]:
     for flag, key, pairs in (("--unit", "unit", options.unit), ("--answers", "answers", options.answers)):
         for name, text in pairs:
             if name not in columns:
-                raise ValueError(f"{flag} names {name!r}, which is no column of {options.model}")
+                raise ValueError(f"{flag} names {name!r}, which is not a column of {options.model}")
             words = tuple(text.split("/")) if key == "answers" else text
             chosen["feature_names"].setdefault(name, {})[key] = words
     return chosen

@@ -259,7 +259,7 @@ def _read_arms(given: Any, task: Task, X: Any) -> Array:
     arms = np.array([places.get(value, -1) for value in values], dtype=np.int64)
     if len(arms) and arms.min() < 0:
         row = int(np.argmax(arms < 0))
-        raise ValueError(f"treatment: {name_row(row, given, X)} has {values[row]!r}, which is none of the actions")
+        raise ValueError(f"treatment: {name_row(row, given, X)} has {values[row]!r}, which is not one of the actions")
     return arms
 
 

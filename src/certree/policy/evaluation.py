@@ -222,8 +222,10 @@ class Evaluation:
         unbeaten = [action for action, gain in self.gains.items() if not gain.low > 0]
         names = " or ".join(f"{action!r}{' (treating nobody)' * self._is_nobody(action)}" for action in unbeaten)
         amounts = " and ".join(str(self.gains[action]) for action in unbeaten)
+        plural = "s" if len(unbeaten) > 1 else ""
         return (
-            f"No gain over giving everyone {names} can be shown: the policy gains {amounts} ({sure} interval).{alone}"
+            f"No gain over giving everyone {names} can be shown: the policy gains {amounts} "
+            f"({sure} interval{plural}).{alone}"
         )
 
     def _state_within_budget(self, sure: str) -> str:
@@ -238,7 +240,7 @@ class Evaluation:
         amounts = " and ".join(str(baseline.gain) for baseline in unbeaten)
         return (
             f"Within the budget of {self.budget:g} no gain over {names} can be shown: the policy gains {amounts} "
-            f"({sure} interval)."
+            f"({sure} interval{'s' if len(unbeaten) > 1 else ''})."
         )
 
     def _describe(self, baseline: Baseline) -> str:

@@ -221,7 +221,7 @@ def read_treatment(
     for row, value in enumerate(values):
         if value not in code_of:
             where = name_row(row, treatment)
-            raise ValueError(f"treatment: {where} has {value!r}, which is none of the actions {_list(names)}{hint}")
+            raise ValueError(f"treatment: {where} has {value!r}, which is not one of the actions {_list(names)}{hint}")
     codes = np.array([code_of[value] for value in values if value is not None], dtype=np.int64)
     rows = np.bincount(codes, minlength=len(names))
     if not rows.all():
@@ -294,7 +294,7 @@ def read_rewards(rewards: Any, n_rows: int) -> tuple[Array, tuple[Value, ...]]:
 def find_action(value: Any, actions: tuple[Value, ...], who: str) -> int:
     """The place of an action among the actions; `who` has named it, and is named where there is none."""
     if not is_present(value) or plain_value(value) not in actions:
-        raise ValueError(f"{who} {value!r}, which is none of the actions {_list(actions)}")
+        raise ValueError(f"{who} {value!r}, which is not one of the actions {_list(actions)}")
     return actions.index(plain_value(value))
 
 
@@ -426,7 +426,7 @@ def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> 
     total = known.sum(axis=1)
     if np.abs(total - 1).max() > SUM_TOLERANCE:
         row = int(np.argmax(np.abs(total - 1)))
-        raise ValueError(f"propensity must sum to 1 over the actions: {name_row(row, source)} sums to {total[row]}")
+        raise ValueError(f"propensity must sum to 1 over the actions: {name_row(row, source)} sums to {total[row]:.6g}")
     return known
 
 

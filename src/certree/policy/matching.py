@@ -258,7 +258,7 @@ class MatchingEffects(BaseEstimator):
         if self.control is None or self.control == log.actions[0]:
             return log
         if self.control != log.actions[1]:
-            raise ValueError(f"control is {self.control!r}, which is none of the arms {names}")
+            raise ValueError(f"control is {self.control!r}, which is not one of the arms {names}")
         return read_log(log.X, np.array(log.actions)[log.treatment], log.outcome, actions=log.actions[::-1])
 
     def _check_finite(self, numbers: Array, X: Any) -> Array:

@@ -152,9 +152,9 @@ class Scores:
         lines = [f"{self.method.capitalize()} scores of {len(self):,} rows and {len(self.actions)} actions."]
         for overlap in self.overlap:
             lines.append(
-                f"{overlap.action}: {overlap.rows:,} rows got it and say as much as "
-                f"{overlap.effective_sample_size:,.0f} of equal propensity; smallest propensity "
-                f"{format_number(overlap.smallest, 3)}, {100 * overlap.share_clipped:.1f}% of rows clipped."
+                f"{overlap.action}: {overlap.rows:,} rows got it, effective sample size "
+                f"{overlap.effective_sample_size:,.0f}; smallest propensity {format_number(overlap.smallest, 3)}, "
+                f"{100 * overlap.share_clipped:.1f}% of rows clipped."
             )
         for fit in self.fit:
             lines.append(

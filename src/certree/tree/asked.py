@@ -49,7 +49,7 @@ def read_test(given: Any, columns: Sequence[Column], what: str) -> Asked:
     if isinstance(given, str):
         return _read_text(given, columns, what)
     if not isinstance(given, Mapping):
-        raise EditError(f"{what}: {given!r} is no test; {_HOW}")
+        raise EditError(f"{what}: {given!r} is not a test; {_HOW}")
     if "column" in given:
         return _read_plain(given, columns, what)
     if isinstance(given.get("test"), str):
@@ -95,7 +95,7 @@ def _read_text(text: str, columns: Sequence[Column], what: str) -> Asked:
     parts = re.match(r"\s*(.+?)\s*(<=|>=|==|!=|<|>|\bis\b)", text)
     if parts:
         find_column(parts[1], columns, what)
-    raise EditError(f"{what}: {text!r} is no test; {_HOW}")
+    raise EditError(f"{what}: {text!r} is not a test; {_HOW}")
 
 
 def _read_relation(relation: str, value: str, place: int, column: Column, what: str) -> Asked:
@@ -144,14 +144,14 @@ def _read_bound(text: str, column: Column, what: str) -> float:
         found = _match(text, column.categories)
         if found is None:
             order = " < ".join(map(repr, column.categories))
-            raise EditError(f"{what}: {text} is none of the categories {order} of column {column.name!r}")
+            raise EditError(f"{what}: {text} is not one of the categories {order} of column {column.name!r}")
         return float(column.categories.index(found))
     try:
         number = float(text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", text) else text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise EditError(f"{what}: {text!r} is no number that column {column.name!r} could be compared with")
+        raise EditError(f"{what}: {text!r} is not a number that column {column.name!r} could be compared with")
     return number
 
 

@@ -150,13 +150,13 @@ def find_tree_set(
         tolerance, share = share * best.lower, 0.0
     if problem.regularization >= worst > 0 and tolerance + worst >= problem.regularization:
         raise ValueError(
-            f"regularization={problem.regularization:g} is more than any tree can save ({worst:g}), and the tolerance "
-            f"of {tolerance:g} lets leaves in again that it forbids: lower one of them"
+            f"regularization={problem.regularization:g} is more than any split can save ({worst:g}), so that only a "
+            f"lone leaf is optimal, but a tolerance of {tolerance:g} allows larger trees again: lower one of the two"
         )
     if tolerance > 2 * worst:
         raise ValueError(
-            f"tolerance={tolerance:g} is more than all trees differ by: no loss is above {worst:g}. Give one of at "
-            f"most {2 * worst:g}"
+            f"tolerance={tolerance:g} is larger than the difference between any two trees, because no loss is above "
+            f"{worst:g}: give at most {2 * worst:g}"
         )
     if problem.start is not None:
         is_bare = problem.regularization >= worst
