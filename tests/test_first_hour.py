@@ -305,9 +305,10 @@ def test_a_strict_test_is_shown_as_it_was_given(tmp_path: Path) -> None:
     assert re.search(r"at most 40\b(?!\.)", page) is None
 
 
-@pytest.mark.parametrize("given", ["age < 40", "age >= 40", "income < 2588.325"])
+@pytest.mark.parametrize("given", ["age < 40", "age >= 40", "income < 2588.325", "debt < 0"])
 def test_the_certificate_names_a_strict_test_as_it_was_given(given: str) -> None:
     X = pd.DataFrame({"age": [38.0, 39.0, 40.0, 41.0] * 5, "income": [1000.0, 2588.32, 2588.325, 3000.0] * 5})
+    X["debt"] = [-2.0, -1.0, 0.0, 1.0] * 5
     y = ["a", "b", "b", "a"] * 5
     shown = given.replace(">=", "<")
     begun = SparseTreeClassifier(2, 0.001, start=given).fit(X, y)
@@ -377,3 +378,160 @@ class TestForbidden:
     def test_of_a_policy(self, log: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run("policy", log, *LOGGED, "--depth", 1, "--folds", 3, "--forbid", "age <= 1e9") == 0
         assert capsys.readouterr().err.count("forbids nothing") == 1
+
+
+class TestSecondWalk:
+    """What was stumbled over when the hour was walked again, with a frame as it comes."""
+
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def frame() -> pd.DataFrame:
+        rng = np.random.default_rng(7)
+        age = np.where(rng.random(60) < 0.1, np.nan, rng.integers(18, 90, 60))
+        return pd.DataFrame(
+            {
+                "id": [f"K{row}" for row in range(60)],
+                "balance": [f"${amount:,.2f}" for amount in rng.lognormal(7, 1, 60)],
+                "age": age,
+                "member": rng.random(60) < 0.4,
+                "weight": np.where(np.arange(60) % 5 == 0, 0.0, 1.5),
+                "churn": np.where(rng.random(60) < np.where(age > 50, 0.8, 0.2), "yes", "no"),
+            }
+        )
+
+    def test_an_id_is_pointed_out_in_python(self, frame: pd.DataFrame) -> None:
+        with pytest.warns(ReadingWarning) as said:
+            SparseTreeClassifier(1).fit(frame[["id", "age"]], frame["churn"])
+        assert str(said[0].message) == (
+            "column 'id' has a different category in every row, as an id has: leave it out, because its tests say "
+            "nothing about other rows."
+        )
+        # Warnings are errors here: few rows may all be different, and what repeats is no id.
+        SparseTreeClassifier(1).fit(frame[["id", "age"]][:19], frame["churn"][:19])
+        SparseTreeClassifier(1).fit(frame[["id"]].replace("K59", "K58"), frame["churn"])
+
+    def test_amounts_in_a_currency_get_advice_that_works(
+        self, frame: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.warns(ReadingWarning, match="look like numbers in another notation") as said:
+            SparseTreeClassifier(1).fit(frame[["balance", "age"]], frame["churn"])
+        assert "take the signs and the thousands separators out of the text" in str(said[0].message)
+        assert "errors='coerce'" not in str(said[0].message)  # this would make every cell missing
+        frame.to_csv(tmp_path / "data.csv", index=False)
+        assert run("fit", tmp_path / "data.csv", "--label", "churn", "--ignore", "id", "--depth", 1) == 0
+        said_there = capsys.readouterr().err
+        assert "; if amounts are meant, take the signs and separators out of the file, --categorical says" in said_there
+
+    def test_rows_of_weight_zero_are_counted(self, frame: pd.DataFrame) -> None:
+        model = SparseTreeClassifier(1, 0.001).fit(frame[["age", "member"]], frame["churn"], frame["weight"])
+        assert "rows         60 of weight 72 (12 of them have weight 0); " in model.certificate_.summary()
+        lone = SparseTreeClassifier(1, 0.001).fit([[0], [1]], ["a", "b"])
+        assert "1 with 1 distinct test\n" in lone.certificate_.summary() + "\n"
+        assert "weight 0" not in lone.certificate_.summary()
+
+    def test_trees_show_themselves_in_a_notebook(self, frame: pd.DataFrame) -> None:
+        X, y = frame[["age", "member"]], frame["churn"]
+        tree = SparseTreeClassifier(1, 0.001).fit(X, y).tree_
+        assert tree._repr_html_() in SparseTreeClassifier(1, 0.001).fit(X, y)._repr_html_()
+        best = good_trees(X, y, max_depth=1, regularization=0.001)[0]
+        assert best._repr_html_() == f"{best.tree._repr_html_()}<p>{str(best).splitlines()[-1]}</p>"
+        within = policy.good_policies(X, [[0, 1], [1, 0]] * 30, tolerance=0.1, max_depth=1, budget=0.4)[0]
+        assert within._repr_html_().endswith(f"<p>{str(within).splitlines()[-1]}</p>")
+
+    def test_no_walls_of_figures(self, frame: pd.DataFrame) -> None:
+        X, y = frame[["age", "member"]], frame["churn"]
+        model = SparseTreeClassifier(1, 0.001).fit(X, y)
+        assert repr(model.columns_[1]) == "<ColumnReading member: boolean>"
+        trees = good_trees(X, y, max_depth=1, regularization=0.001)
+        assert all(
+            re.fullmatch(r"<ColumnFact \w+: needed by .*% of the good trees; .*>", repr(fact))
+            for fact in trees.columns()
+        )
+        assert re.fullmatch(
+            r"<RowFacts: 60 rows, of which \d+ get the same label from all good trees>", repr(trees.rows())
+        )
+        verdict = certify.check(model.certificate_, model.tree_, X, y)
+        assert repr(verdict) == "<Verdict: holds>"
+        assert str(verdict).startswith(
+            "the certificate holds as far as it was recomputed; taken on trust:\n  that no tree"
+        )
+        wrong = certify.check({**model.certificate_, "loss": 0.4}, model.tree_, X, y)
+        assert repr(wrong).startswith("<Verdict: ")
+        assert str(wrong).startswith("the certificate does not hold:\n  ")
+        assert str(replace(verdict, trusted=())) == "the certificate holds"
+        assert repr(certify.check_set(trees.certificate_, [trees[0].tree], X, y)) == "<SetVerdict: holds>"
+
+    def test_a_path_of_policies_shows_rewards(self) -> None:
+        path = policy.regularization_path([[1], [2], [3]], [[0, 1], [0, 1], [0, -1]], max_depth=1)
+        assert path.summary().splitlines()[1:] == [
+            "  leaves  depth  mean reward  optimal for λ   status",
+            "       1      0     0.333333   above 0.3333  optimal",
+            "       2      1     0.666667    0 to 0.3333  optimal",
+        ]
+        assert "<th>mean reward</th>" in path._repr_html_()
+
+    def test_chances_that_do_not_sum_to_one(self) -> None:
+        with pytest.raises(ValueError, match=r"row 0 sums to 1\.2$"):
+            policy.Log([[1], [2], [3]], ["a", "b", "c"], [1.0, 2.0, 3.0], propensity={"a": 0.4, "b": 0.4, "c": 0.4})
+
+    def test_households_on_the_command_line(
+        self, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        frame = pd.read_csv(log)
+        frame["home"] = np.arange(len(frame)) // 3
+        frame.to_csv(log, index=False)
+        learn = ("policy", log, *LOGGED, "--depth", 1, "--folds", 3, "--cluster", "home")
+        model = tmp_path / "policy.json"
+        assert run(*learn, "--out", model) == 0
+        printed = capsys.readouterr()
+        assert "  home" not in printed.err  # no column that the tree may ask
+        own = policy.evaluate(
+            PolicyTree(1, min_samples_leaf=10), frame[["age", "income"]], frame["arm"].to_numpy(), frame["sales"],
+            folds=3, cluster=frame["home"], random_state=0,
+        )  # fmt: skip
+        assert f"Mean reward of the policy: {own.value}" in printed.out
+        page = ("report", model, log, *LOGGED, "--folds", 3, "--time-limit", 1, "--out", tmp_path / "page.html")
+        assert run(*page, "--cluster", "home") == 0
+        assert run(*page, "--force", "--cluster", "hom") == 2
+        assert "has no column 'hom'" in capsys.readouterr().err
+        frame.loc[4, "home"] = np.nan
+        frame.to_csv(log, index=False)
+        assert run(*learn) == 2
+        assert "line 6: no value in column 'home'; --drop-missing" in capsys.readouterr().err
+        assert run("policy", log, "--rewards", "age", "income", "--cluster", "home", "--drop-missing") == 2
+        assert "--cluster is about a log of decisions" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("command", "said"),
+        [
+            ("fit data.csv --lable y", "certree fit: there is no option --lable; did you mean --label? See"),
+            ("fit data.csv --lab y --depth -1", "--depth: '-1' is neither a whole number of at least 0 nor 'none'"),
+            ("", "certree: name a command: fit, predict, show, verify, policy, "),
+            ("fitt data.csv", "certree: there is no command 'fitt'; did you mean fit? See certree --help"),
+            ("mend data.csv", "certree: there is no command 'mend'; the commands are fit, predict, "),
+        ],
+    )
+    def test_slips_of_the_pen(self, command: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as ended:
+            run(*command.split())
+        assert ended.value.code == 2
+        assert said in capsys.readouterr().err
+
+    def test_one_tree_is_not_told_as_many(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "data.csv"
+        path.write_text("a,b,c,d\n1,x,0,1\n2,x,0,1\n3,y,1,0\n", encoding="utf-8")
+        assert run("alternatives", path, "--label", "b", "--ignore", "c", "d", "--tolerance", 0, "--depth", 1) == 0
+        assert capsys.readouterr().out.startswith("1 tree has an objective of at most ")
+        rewards = ("alternatives", path, "--rewards", "c", "d", "--ignore", "b", "--tolerance", 0, "--depth", 1)
+        assert run(*rewards) == 0
+        assert capsys.readouterr().out.startswith("1 policy has an objective of at least ")
+        assert run(*rewards, "--budget", 1, "--control", "c") == 0
+        assert capsys.readouterr().out.startswith("1 policy spends at most 1 per row and has an objective of at ")
+
+    def test_files_of_another_kind(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (tmp_path / "data.csv").write_text("a,b\n1,x\n2,y\n", encoding="utf-8")
+        (tmp_path / "Sheet.XLSX").write_bytes(b"PK\x03\x04")
+        assert run("fit", tmp_path / "Sheet.XLSX", "--label", "b") == 2
+        assert "is an Excel file: save the sheet as CSV UTF-8" in capsys.readouterr().err
+        assert run("predict", tmp_path / "data.csv", tmp_path / "model.json") == 2
+        assert "data.csv is not JSON; name a file that model.save, fit --out or policy --out" in capsys.readouterr().err
