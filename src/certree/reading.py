@@ -65,7 +65,7 @@ class IdleTestWarning(ReadingWarning):
     --------
     >>> import warnings
     >>> from certree import IdleTestWarning
-    >>> warnings.simplefilter("ignore", IdleTestWarning)  # for tables that change from week to week
+    >>> warnings.simplefilter("ignore", IdleTestWarning)  # a table that changes
     >>> warnings.simplefilter("default", IdleTestWarning)
     """
 
