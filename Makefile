@@ -123,7 +123,7 @@ agreement: .venv-bench/installed
 	.venv-bench/bin/pytest tests/test_oracle.py -k agrees
 
 clean:
-	rm -rf .venv-demo .venv-test .venv-lint .venv-bench .venv-docs certree-demo docs/gallery docs/api/generated sg_execution_times.rst build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv-demo .venv-test .venv-lint .venv-bench .venv-docs certree-demo docs/gallery docs/api/generated sg_execution_times.rst report.html build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # The package is built with the environment's own build tools, so that its objects can be kept from one build to the next.
 .venv-demo/installed: EXTRA := [plot]

@@ -193,7 +193,7 @@ class TestCommands:
         learn = ("policy", log, *LOGGED, "--depth", 1, "--folds", 3, "--out", path)
         assert run(*learn, "--scores", log.with_name("scores.csv")) == 0
         assert capsys.readouterr().out.endswith(f"\nwritten to {path} and {log.with_name('scores.csv')}\n")
-        assert run("report", path, log) == 2
+        assert run("report", path, log, "--out", log.with_name("page.html")) == 2
         assert "is a policy: name the --treatment and --outcome of the log" in capsys.readouterr().err
 
     def test_the_demo_draws_no_bar_into_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
