@@ -18,6 +18,7 @@ from certree import SparseTreeClassifier, policy
 from certree.page.counting import count_trees
 from certree.page.lots import Fixed, draw_lots, value_by_lot
 from certree.page.plain import Words, conditions
+from certree.page.sections import name_columns
 from certree.page.writer import render_notes
 from certree.path import choose_penalties
 from certree.policy import PolicyTree
@@ -334,6 +335,18 @@ def test_a_tree_that_asks_nothing(tmp_path: Path) -> None:
     assert "One group alone" in section(page, "the-tree")
     assert "Each question" not in page
     assert "The tree asks nothing" in section(page, "question")
+
+
+def test_many_columns_are_counted_and_listed_once(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (60, 40)), columns=[f"question {place}" for place in range(40)])
+    y = X["question 3"]
+    model = SparseTreeClassifier(1).fit(X, y)
+    page = certree.report(model, X, y, path=tmp_path / "page.html", tolerance=0.02).read_text("utf-8")
+    assert re.search(r"None of them uses 39 of the columns|one tree alone", section(page, "good"))
+    assert name_columns([f"c{place}" for place in range(21)]) == "21 of the columns"
+    assert "<summary>39 columns that it does not use</summary>" in section(page, "rows")
+    assert page.count("question 17") == 1
 
 
 def test_many_groups_of_a_policy_get_an_action(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from certree.tree_set import TreeSet
 MOST_RULES = 4
 """Groups that the opening sentence spells out; a tree with more is described by its size."""
 MOST_BINS = 24
+MOST_COLUMNS = 20
+"""Columns that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -289,10 +291,15 @@ def show_others(view: View) -> str:
         describe_spends(good),
         f"All of them decide alike for {agreed} of the {noun}, by weight. For each of the others, some tree differs.",
         f"All of them use {enumerate_names(needed)}." if needed else "No column is used by all of them.",
-        f"None of them uses {enumerate_names(unused)}." if unused else "",
+        f"None of them uses {name_columns(unused)}." if unused else "",
         limit,
     ]
     return "".join(paragraph(text) for text in sentences if text) + '<div id="others" class="others"></div>'
+
+
+def name_columns(names: Sequence[str]) -> str:
+    """Columns by their names, or how many there are where nobody would read all of them."""
+    return enumerate_names(names) if len(names) <= MOST_COLUMNS else f"{len(names):,} of the columns"
 
 
 def describe_spends(good: TreeSet | BudgetSet) -> str:
@@ -568,7 +575,12 @@ def show_data(view: View) -> str:
         for wanted in (True, False)
     ]
     parts.append(paragraph(f"Columns that the tree uses: {', '.join(listed[0]) or 'none'}."))
-    parts.append(paragraph(f"Columns that it does not use: {', '.join(listed[1]) or 'none'}."))
+    unused = f"{', '.join(listed[1]) or 'none'}."
+    parts.append(
+        paragraph(f"Columns that it does not use: {unused}")
+        if len(listed[1]) <= MOST_COLUMNS
+        else f"<details><summary>{len(listed[1]):,} columns that it does not use</summary><p>{unused}</p></details>"
+    )
     readings = getattr(view.given.model, "columns_", ())
     if readings:
         readings = [replace(reading, name=view.shown[reading.name]) for reading in readings]

@@ -188,7 +188,8 @@ def split_rows(labels: Array, cv: Any, cluster: Any, random_state: Any) -> list[
         if cv < 2:
             raise ValueError(f"cv must be at least 2 folds, not {cv}")
         if max(Counter(labels.tolist()).values()) < cv:
-            raise ValueError(f"{n_rows:,} samples are too few for {cv} folds: no label has so many rows")
+            rows = "1 sample is" if n_rows == 1 else f"{n_rows:,} samples are"
+            raise ValueError(f"{rows} too few for {cv} folds: no label has so many rows")
         maker = StratifiedKFold if cluster is None else StratifiedGroupKFold
         splitter = maker(int(cv), shuffle=True, random_state=random_state)
     else:
