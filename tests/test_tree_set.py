@@ -396,6 +396,40 @@ def test_more_trees_than_the_engine_can_count(monkeypatch: pytest.MonkeyPatch) -
     assert abs(excess - len(found)) < 5 * np.sqrt(2 * len(found))
 
 
+def test_a_set_whose_tests_have_no_more_trees_than_the_engine_counts_but_all_of_them_do() -> None:
+    """Of 61 rows in a line, all trees: 4.26 · 2^128, and no root test has more than 2^128 of them."""
+    n_rows = 61
+    trees_of = [0, 1]
+    for n in range(2, n_rows + 1):
+        trees_of.append(1 + sum(trees_of[k] * trees_of[n - k] for k in range(1, n)))
+    y = (np.arange(n_rows) == n_rows // 2).astype(int)
+    found = good_trees(np.arange(n_rows)[:, None], y, tolerance=1.0, max_depth=n_rows, regularization=0.0, idle=True)
+    assert found.count == trees_of[n_rows] > 2**128 > max(int(fact.count) for fact in found.roots())
+    # The smallest first part and the smallest last one have a fifth of all trees each.
+    roots = Counter(tree._code[0] for tree in found.sample(400, random_state=0))
+    share = trees_of[n_rows - 1] / trees_of[n_rows]
+    for code in (0, n_rows - 2):
+        assert abs(roots[code] - 400 * share) < 5 * np.sqrt(400 * share * (1 - share))
+
+
+def test_nothing_is_drawn_from_a_set_without_trees() -> None:
+    X, y, _ = make_table()
+    empty = good_trees(X, y, tolerance=0.01).restrict(leaves=40)
+    with pytest.raises(ValueError, match="empty"):
+        empty.sample()
+    with pytest.raises(ValueError, match="empty"):
+        empty.graph.draw_trees(1, 0)
+
+
+@pytest.mark.parametrize("idle", [False, True])
+def test_idle_splits_where_every_action_is_as_good(idle: bool) -> None:
+    """Nothing costs anything: without λ an idle split is as good as none, and a set that asks for them has it."""
+    problem = Problem.from_rewards([[0], [1], [2]], np.ones((3, 2)), regularization=0.0, max_depth=2)
+    found = find(problem, 0.0, idle=idle)
+    assert len(found) == (5 if idle else 1)
+    assert [tree.objective for tree in found] == pytest.approx([1.0] * len(found))
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_short_memory_bounds_the_count(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y, weights = make_table(weighted=weighted)

@@ -99,6 +99,7 @@ bool Counts::fill(std::size_t most_entries) {
     std::size_t n_pairs = 0;
     std::unordered_map<Amount, Count> sums;
     std::vector<std::pair<Amount, Count>> found;
+    std::vector<std::pair<Amount, Count>> idle;
     for (std::size_t node = n_nodes; node-- > 1;) {
         List& list = lists_[node];
         if (graph_.is_leaf(node)) {
@@ -111,7 +112,8 @@ bool Counts::fill(std::size_t most_entries) {
         }
         found.clear();
         sums.clear();
-        if (graph_.leaf[node] < unreachable && to_steps(graph_.leaf[node]) <= budget_[node]) {
+        idle.clear();
+        if (has_listed_leaf(node)) {
             found.emplace_back(to_steps(graph_.leaf[node]), 1);
         }
         // Short lists are sorted at the end; where many sums may be equal they are put together at once.
@@ -129,13 +131,15 @@ bool Counts::fill(std::size_t most_entries) {
             const Count ways = counts_ways_ ? static_cast<Count>(graph_.ways[e]) : 1;
             Count before = 0;
             for (const Entry& one : lists_[l]) {
+                Count ones = 0;
+                is_overflow_ = add_product(ones, one.upto - before, ways) || is_overflow_;
                 Count other_before = 0;
                 for (const Entry& two : lists_[r]) {
                     if (one.value + two.value > budget_[node]) {
                         break;
                     }
                     Count n = 0;
-                    is_overflow_ = add_product(n, (one.upto - before) * ways, two.upto - other_before) || is_overflow_;
+                    is_overflow_ = add_product(n, ones, two.upto - other_before) || is_overflow_;
                     other_before = two.upto;
                     ++n_pairs;
                     put(one.value + two.value, n);
@@ -145,24 +149,28 @@ bool Counts::fill(std::size_t most_entries) {
                     return false;
                 }
             }
-            if (graph_.are_idle(l, r) && graph_.leaf[l] < unreachable && graph_.leaf[r] < unreachable) {
-                const Amount value = to_steps(graph_.leaf[l]) + to_steps(graph_.leaf[r]);
-                if (value <= budget_[node]) {
-                    found.emplace_back(value, Count{0} - ways);  // taken off what was put there, modulo 2^128
-                }
+            if (has_idle_pair(l, r, budget_[node])) {
+                idle.emplace_back(to_steps(graph_.leaf[l]) + to_steps(graph_.leaf[r]), ways);
             }
             if (n_entries + sums.size() > most_entries) {
                 return false;
             }
         }
         found.insert(found.end(), sums.begin(), sums.end());
-        std::sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+        for (auto* pairs : {&found, &idle}) {
+            std::sort(pairs->begin(), pairs->end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+        }
         Count total = 0;
+        auto taken = idle.begin();
         for (std::size_t i = 0; i < found.size();) {
             Count n = 0;
             const Amount value = found[i].first;
             for (; i < found.size() && found[i].first == value; ++i) {
-                n += found[i].second;
+                is_overflow_ = add(n, found[i].second) || is_overflow_;
+            }
+            // Each of these was put there, so that no more is taken off than there is.
+            for (; taken != idle.end() && taken->first == value; ++taken) {
+                n -= taken->second;
             }
             if (n != 0) {
                 is_overflow_ = add(total, n) || is_overflow_;
@@ -172,6 +180,17 @@ bool Counts::fill(std::size_t most_entries) {
         n_entries += list.size();
     }
     return n_entries <= most_entries;
+}
+
+// On a grid a leaf may cost more steps than its node's list goes to.
+bool Counts::has_listed_leaf(std::size_t node) const {
+    return graph_.leaf[node] < unreachable && (graph_.is_leaf(node) || to_steps(graph_.leaf[node]) <= budget_[node]);
+}
+
+// Whether the lists of two sides count a pair of leaves that is no tree.
+bool Counts::has_idle_pair(std::size_t left, std::size_t right, Amount budget) const {
+    return graph_.are_idle(left, right) && has_listed_leaf(left) && has_listed_leaf(right) &&
+           to_steps(graph_.leaf[left]) + to_steps(graph_.leaf[right]) <= budget;
 }
 
 // Pairs of trees of the two sides that cost no more together: as the one costs more, the other may cost less.
@@ -192,8 +211,7 @@ Count Counts::count_pairs(std::size_t edge, Amount budget) const {
         is_overflow_ = add_product(pairs, one.upto - before, right[end - 1].upto) || is_overflow_;
         before = one.upto;
     }
-    if (graph_.are_idle(l, r) && graph_.leaf[l] < unreachable && graph_.leaf[r] < unreachable &&
-        to_steps(graph_.leaf[l]) + to_steps(graph_.leaf[r]) <= budget) {
+    if (has_idle_pair(l, r, budget)) {
         pairs -= 1;
     }
     Count all = 0;
@@ -223,6 +241,11 @@ CountRange Counts::count(Amount budget) const {
         const Amount off = most_leaves_[0] / 2 + 1;
         range.most = count_root(budget / step_ + off);
         range.least = count_root(budget / step_ - off);
+    }
+    // Trees are drawn by the sum over all edges, which must not overflow either.
+    Count all = 0;
+    for (const Count n : range.most) {
+        is_overflow_ = add(all, n) || is_overflow_;
     }
     range.is_overflow = is_overflow_;
     return range;
@@ -290,6 +313,9 @@ Amount Counts::draw_tree(std::size_t node, Amount least, Amount most, Random& ra
 Trees Counts::draw(std::size_t n, std::uint64_t seed) const {
     Random random(seed);
     Trees trees;
+    if (Optima(graph_).any[0] > graph_.budget) {
+        return trees;  // there is none
+    }
     // On a grid some of the trees that are drawn cost more than the budget: these are drawn again.
     const Amount most = step_ == 1 ? graph_.budget : graph_.budget / step_ + most_leaves_[0] / 2 + 1;
     while (trees.size() < n && !control_.should_stop()) {

@@ -23,7 +23,7 @@ __extension__ using Count = unsigned __int128;
 struct CountRange {
     std::vector<Count> least;
     std::vector<Count> most;
-    bool is_overflow = false;  // a count has more than 128 bits: the numbers are worth nothing
+    bool is_overflow = false;  // a count, or their sum, has more than 128 bits: the numbers are worth nothing
 };
 
 // A drawn or listed tree: its nodes in order of depth first, left before right; axis −1 for a leaf.
@@ -50,7 +50,7 @@ public:
     // Good trees that cost no more than this; the budget bounds it.
     CountRange count(Amount budget) const;
 
-    // Of all good trees, each with the same chance.
+    // Of all good trees, each with the same chance; none where there is none. The count must not have overflowed.
     Trees draw(std::size_t n, std::uint64_t seed) const;
 
     bool is_exact() const { return step_ == 1; }
@@ -64,6 +64,8 @@ private:
 
     Amount to_steps(Amount value) const;
     bool fill(std::size_t most_entries);
+    bool has_listed_leaf(std::size_t node) const;
+    bool has_idle_pair(std::size_t left, std::size_t right, Amount budget) const;
     Count count_pairs(std::size_t edge, Amount budget) const;
     std::vector<Count> count_root(Amount budget) const;
     static Count upto(const List& list, Amount budget);

@@ -177,7 +177,58 @@ void check_all_trees(Random& random, const Table& table, int n, int least_depth)
     CHECK(sum(part_counts.count(below).least) == count_upto(trees, below));
 }
 
+// All trees of a number of rows in a line, which cost nothing: the node of n rows parts them into k and n − k.
+Graph make_line(int n_rows) {
+    Graph graph;
+    graph.has_idle = true;
+    for (int n = n_rows; n > 0; --n) {
+        graph.add_node(0, 0);
+        for (int k = 1; k < n; ++k) {
+            graph.add_edge(0, k - 1, n_rows - k, n_rows - (n - k), 0, 1);
+        }
+        graph.first_edge.push_back(static_cast<std::int64_t>(graph.n_edges()));
+    }
+    return graph;
+}
+
 }  // namespace
+
+// 60 rows in a line have 0.87 · 2^128 trees, and 61 have 4.26 · 2^128, although no test of theirs has so many.
+TEST(counts_beyond_128_bits_are_said_to_be) {
+    const Control control(1e18, 0);
+    const Graph most = make_line(60);
+    const CountRange counted = Counts(most, 1000000, false, control).count(0);
+    CHECK(!counted.is_overflow);
+    CHECK(sum(counted.least) > 0.87 * 0x1p128 && sum(counted.least) < 0.88 * 0x1p128);
+    CHECK(Counts(make_line(61), 1000000, false, control).count(0).is_overflow);
+    // The same below the root, where the sum is one of the entries of a list.
+    Graph below = make_line(61);
+    below.leaf.insert(below.leaf.begin(), 0);
+    below.label.insert(below.label.begin(), 0);
+    below.is_asked.insert(below.is_asked.begin(), 0);
+    below.first_edge.insert(below.first_edge.begin(), 0);
+    for (std::size_t node = 1; node < below.first_edge.size(); ++node) {
+        ++below.first_edge[node];
+    }
+    for (std::vector<std::int32_t>* sides : {&below.left, &below.right}) {
+        for (std::int32_t& node : *sides) {
+            ++node;
+        }
+        sides->insert(sides->begin(), sides == &below.left ? 1 : 61);
+    }
+    for (std::vector<std::int32_t>* other : {&below.axis, &below.code, &below.columns, &below.ways}) {
+        other->insert(other->begin(), 1);
+    }
+    CHECK(Counts(below, 1000000, false, control).count(0).is_overflow);
+}
+
+TEST(nothing_is_drawn_where_there_is_nothing) {
+    const Control control(1e18, 0);
+    Graph graph = make_line(3);
+    CHECK(Counts(graph, 1000, false, control).draw(4, 1).size() == 4);
+    graph.budget = -1;
+    CHECK(Counts(graph, 1000, false, control).draw(4, 1).size() == 0);
+}
 
 TEST(good_trees_are_all_trees) {
     Random random(71);

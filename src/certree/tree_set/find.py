@@ -158,11 +158,12 @@ def find_tree_set(
             f"tolerance={tolerance:g} is larger than the difference between any two trees, because no loss is above "
             f"{worst:g}: give at most {2 * worst:g}"
         )
+    # Where nothing costs anything, idle splits without a λ are as good as none.
+    is_bare = problem.regularization >= worst and problem.regularization > 0
     if problem.start is not None:
-        is_bare = problem.regularization >= worst
         found = search_started(problem, tolerance, limits, idle=idle, is_bare=is_bare, verbose=verbose)
     else:
-        is_bare = not problem.has_room_to_split or problem.regularization >= worst or problem.max_depth == 0
+        is_bare = is_bare or not problem.has_room_to_split or problem.max_depth == 0
         target = replace(problem, max_depth=0) if is_bare else problem  # there is the lone leaf alone
         found = search_good_trees(target, tolerance, limits, share=share, idle=idle, verbose=verbose)
     if found["status"] == "interrupted":

@@ -83,7 +83,9 @@ class TreeGraph:
         return list_good_trees(graph=self.arrays, first=first, last=last)
 
     def draw_trees(self, n: int, seed: int) -> dict[str, Array]:
-        """Trees of the set, each with the same chance."""
+        """Trees of the set, each with the same chance; a ValueError where it has none."""
+        if not len(self.list_trees(0, 1)["value"]):
+            raise ValueError("the set is empty")
         if self._is_beyond_the_engine:
             return BigCounts(self.arrays).draw(n, seed)
         return draw_good_trees(graph=self.arrays, n=n, seed=seed, most_entries=MOST_ENTRIES)

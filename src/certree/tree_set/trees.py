@@ -237,8 +237,6 @@ class TreeSet:
         ValueError
             If the set is empty.
         """
-        if not self:
-            raise ValueError("the set is empty")
         seed = int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
         return self._read(self.graph.draw_trees(int(n), seed))
 
