@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +34,17 @@ def test_a_longer_run_of_every_family(family: str) -> None:
 def test_a_case_is_drawn_from_its_seed_alone() -> None:
     for family in FAMILIES:
         assert str(draw(family, 5)) == str(draw(family, 5)) != str(draw(family, 6))
+
+
+def test_the_page_on_trust_has_every_family() -> None:
+    """Of both fuzzers, in their order, so that none is left out when their cases are counted."""
+    root = Path(__file__).parents[1]
+    engine = re.findall(
+        r'^    \{"([^"]+)", \d+, draw_', (root / "cpp/fuzz/families.cpp").read_text("utf-8"), re.MULTILINE
+    )
+    page = (root / "docs/trust.md").read_text("utf-8")
+    tables = [re.findall(r"^\| ([^|]+) \|.*\|$", part, re.MULTILINE) for part in page.split("| family |")[1:]]
+    assert tables == [engine, list(FAMILIES)]
 
 
 # It sees what is wrong ------------------------------------------------------------------------------------------------
