@@ -137,6 +137,19 @@ def test_noise_equals_a_look_at_every_policy(seed: int) -> None:
     np.testing.assert_array_equal(found.rows().is_possible, possible)
 
 
+@pytest.mark.parametrize(("unit", "weight"), [(1e-200, 1.0), (1e200, 1.0), (1.0, 1e-250), (1.0, 1e200), (1e-90, 1e-90)])
+def test_noise_of_rewards_and_weights_in_any_unit(unit: float, weight: float) -> None:
+    """Whose squares floats cannot hold."""
+    rng = np.random.default_rng(0)
+    X, rewards, weights = rng.integers(0, 4, (30, 2)), rng.normal(size=(30, 2)), rng.lognormal(size=30)
+    for given in (np.ones(30), weights):
+        plain = good_policies(X, rewards, given, tolerance="noise", max_depth=2)
+        found = good_policies(X, rewards * unit, given * weight, tolerance="noise", max_depth=2)
+        assert len(found) == len(plain) > 5
+        errors = [member.standard_error / unit for member in found]
+        assert errors == pytest.approx([member.standard_error for member in plain])
+
+
 def test_noise_says_what_it_did_not_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
     X, rewards, _ = make_rewards(1, 12, 2)
     whole = good_policies(X, rewards, tolerance="noise", max_depth=2)

@@ -181,8 +181,13 @@ def paired_standard_error(problem: Problem, weighed: Array) -> float:
     if n < 2:
         return math.inf
     mean = math.fsum(weighed.tolist()) / total
-    squares = np.square(weighed - mean * problem.weights)
-    return math.sqrt(math.fsum(squares.tolist()) * n / (n - 1)) / total
+    return _norm(weighed - mean * problem.weights) / total * math.sqrt(n / (n - 1))
+
+
+def _norm(amounts: Array) -> float:
+    """‖amounts‖, in units of the largest: the squares of other units may be no floats."""
+    largest = float(np.abs(amounts).max())
+    return largest * math.sqrt(math.fsum(np.square(amounts / largest).tolist())) if largest > 0 else 0.0
 
 
 def largest_standard_error(problem: Problem) -> float:
@@ -196,8 +201,8 @@ def largest_standard_error(problem: Problem) -> float:
     if n < 2:
         return math.inf
     widest = problem.costs.max(axis=1) - problem.costs.min(axis=1)
-    norm = math.sqrt(math.fsum(np.square(widest).tolist()) * n / (n - 1)) / problem.normaliser
+    norm = _norm(widest) / problem.normaliser * math.sqrt(n / (n - 1))
     if (weights == weights[0]).all():
         return norm * (1 + 1e-9)
-    factor = 1 + math.sqrt(n) * math.sqrt(math.fsum(np.square(weights).tolist())) / problem.normaliser
+    factor = 1 + math.sqrt(n) * (_norm(weights) / problem.normaliser)
     return norm * factor * (1 + 1e-9)
