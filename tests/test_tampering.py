@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certree import PolicyTree, SparseTreeClassifier, certify
+from certree import PolicyTree, SparseTreeClassifier, certify, good_trees
 from certree.export import export_json, load
 from certree.tree import Tree
 from certree.weights import WeightLossWarning
@@ -94,6 +94,9 @@ CLAIMS: dict[str, Callable[[], Claim]] = {
     "guessed thresholds": lambda: claim_labels(thresholds="guess"),
     "guessed depth": lambda: claim_labels(max_depth="guess", regularization=0.05),
     "quantiles": lambda: claim_labels(thresholds=2),
+    "edited": lambda: claim_labels(
+        start={"test": "size <= 3", "left": "leaf", "right": "colour == 'red'"}, forbidden=["member", "age <= 24"]
+    ),
     "policy": lambda: claim_rewards(),
     "budget": lambda: claim_rewards({0: 0.0, 1: 1.0, 2: 0.5}, budget=0.4),
 }
@@ -217,6 +220,130 @@ def test_every_changed_field_of_a_certificate_is_noticed_or_listed(name: str) ->
 @pytest.mark.parametrize("name", ["direct", "policy", "budget"])
 def test_every_changed_field_of_a_tree_is_noticed_or_listed(name: str) -> None:
     assert not find_escapes(name, "tree", only_listed=False)
+
+
+# Tables in parts ------------------------------------------------------------------------------------------------------
+
+
+def claim_parts(kind: str) -> Claim:
+    """A model that was fitted in parts, and is checked there."""
+    pytest.importorskip("distributed", reason="the extra certree[dask] is not installed")
+    from in_parts import PlainClient, cut
+
+    from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier
+
+    frame, y, weights = make_table()
+    rng = np.random.default_rng(6)
+    rewards = pd.DataFrame(rng.normal(size=(len(frame), 3)) + np.outer(frame["size"] - 3, [0, 1, -1]))
+    X, given, ends = cut(frame, [30]), cut(pd.Series(weights), [30]), [30]
+    labels, scores, arms = cut(pd.Series(y), ends), cut(rewards, ends), cut(pd.Series(rng.integers(0, 3, 60)), ends)
+    settings: dict[str, Any] = {"max_depth": 2, "regularization": 0.01, "thresholds": 5}
+
+    def check(certificate: dict[str, Any], tree: Tree) -> certify.Verdict:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("certree.dask.checking.default_client", PlainClient)
+            if kind == "labels":
+                return certify.check(certificate, tree, X, labels, given)
+            return certify.check(certificate, tree, X, sample_weight=given, rewards=scores, arms=arms)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("certree.dask.estimators.default_client", PlainClient)
+        model: Any
+        if kind == "labels":
+            model = DaskSparseTreeClassifier(**settings, class_weight="balanced", forbidden=["member", "age <= 24"])
+            model.fit(X, labels, given)
+        else:
+            model = DaskPolicyTree(**settings, min_samples_arm=1).fit(X, scores, given, treatment=arms)
+    return Claim(json.loads(export_json(model.to_local())), check)
+
+
+@pytest.mark.parametrize("kind", ["labels", "rewards"])
+def test_every_changed_field_of_a_table_in_parts_is_noticed_or_listed(kind: str) -> None:
+    own, unnoticed, seen = claim_parts(kind), set(), set()
+    assert own.check(own.document["certificate"], Tree.from_dict(own.document["tree"])).failures == ()
+    for place in places(own.document["certificate"], ("certificate",)):
+        name = name_of(place)
+        # One entry of each list: a check reads the whole table.
+        if len(place) == 1 or name in seen or is_listed(name) or name == "certificate.digests.rows":
+            continue
+        seen.add(name)
+        value: Any = own.document
+        for step in place:
+            value = value[step]
+        others = [wrong_values(value)[0], wrong_types(value)[-3], *([MISSING] if isinstance(place[-1], str) else [])]
+        for other in others:
+            if not is_noticed(own, changed(own.document, place, other)):
+                unnoticed.add(f"{name}: {'missing' if other is MISSING else repr(other)}")
+    assert unnoticed == set()
+    # Digests of rows in order cannot be compared with rows in parts, and the verdict says so.
+    in_order = changed(own.document, ("certificate", "digests", "rows"), MISSING)["certificate"]
+    verdict = own.check(in_order, Tree.from_dict(own.document["tree"]))
+    assert not verdict.holds or "in the order that the digests are about" in verdict.trusted[0]
+
+
+# Sets of good trees ---------------------------------------------------------------------------------------------------
+
+ON_TRUST = (
+    "certree", "count.*", "idle", "complete_below", "restrictions", "restrictions.*", "restrictions.*.leaves",
+    "restrictions.*.leaves.*", "restrictions.*.without", "restrictions.*.root",
+)  # fmt: skip
+"""Fields of which a check of some trees alone does not notice everything: they say how many trees there are, and
+which. docs/trust.md says so, and `prove` compares them."""
+
+
+def make_set(**settings: Any) -> tuple[dict[str, Any], Callable[[Any], certify.SetVerdict]]:
+    """The certificate of a set, and its check."""
+    frame, y, weights = make_table()
+    settings = {"max_depth": 2, "regularization": 0.02, "tolerance": 0.02, **settings}
+    found = good_trees(frame, y, weights, **settings)
+    if "class_weight" in settings:
+        found = found.restrict(without="member", leaves=(2, 4), root="size")
+    trees = [member.tree for member in found[:20]]
+    return json.loads(json.dumps(found.certificate_)), lambda own: certify.check_set(own, trees, frame, y, weights)
+
+
+SETS: dict[str, dict[str, Any]] = {
+    "restricted": {"class_weight": "balanced"},
+    "edited": {"start": "size <= 3", "forbidden": ["member", "age <= 24"]},
+    "stopped": {"memory_limit": 60_000, "max_depth": 3, "regularization": 0.005, "tolerance": 0.03},
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_changed_field_of_a_set_is_noticed_or_on_trust(name: str) -> None:
+    document, check = make_set(**SETS[name])
+    assert check(document).failures == ()
+    assert document["is_complete"] == (name != "stopped")
+    unnoticed = set()
+    for place in places(document):
+        value: Any = document
+        for step in place:
+            value = value[step]
+        is_on_trust = name_of(place) in ON_TRUST
+        others = [other for other in wrong_types(value) if not (isinstance(value, bool) and isinstance(other, bool))]
+        others += [] if is_on_trust else wrong_values(value)
+        if isinstance(place[-1], str) and (len(place) == 1 or not is_on_trust):
+            others.append(MISSING)
+        for other in others:
+            try:
+                holds = check(changed(document, place, other)).holds
+            except ValueError:
+                holds = False
+            if holds:
+                unnoticed.add(f"{name_of(place)}: {'missing' if other is MISSING else repr(other)}")
+    assert unnoticed == set()
+
+
+def test_a_member_with_another_root_than_the_set_was_restricted_to() -> None:
+    frame, y, weights = make_table()
+    found = good_trees(frame, y, weights, tolerance=0.1, max_depth=2, regularization=0.02)
+    roots = {tree.tests[0]: tree.tree for tree in reversed(found[:200]) if tree.tests}
+    asked, other = list(roots)[:2]
+    stated = found.restrict(root=asked).certificate_
+    assert certify.check_set(stated, [roots[asked]], frame, y, weights).holds
+    assert "its root does not ask" in certify.check_set(stated, [roots[other]], frame, y, weights).failures[0]
+    unknown = dict(stated, restrictions=[{"root": "weather <= 3"}])
+    assert "no column 'weather'" in certify.check_set(unknown, [roots[asked]], frame, y, weights).failures[0]
 
 
 def test_no_field_is_listed_without_need() -> None:

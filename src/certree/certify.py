@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from certree.certificate import STATUSES, find_flaws, find_set_flaws, is_number, list_settings, quote
+from certree.certificate import SET_STATUSES, STATUSES, find_flaws, find_set_flaws, is_number, list_settings, quote
 from certree.enumeration import TooLargeError as TooLargeError
 from certree.enumeration import count_trees, rows_of_tests
 from certree.enumeration import enumerate_front as enumerate_front
@@ -377,6 +377,9 @@ def read_case(
         problem = replace(problem, start=limits.get("start"))
     except EditError as error:
         return str(error)
+    wrong = check_edits(certificate, problem)
+    if wrong:
+        return wrong[0]
     if spent is not None:
         spent = np.ascontiguousarray(spent[weights > 0] * weights[weights > 0, None])
     return Case(certificate, tree, problem, weights, amounts, spent, by_action)
@@ -423,6 +426,17 @@ def check_identity(case: Case) -> list[str]:
         )
     budget = None if case.budget is None else case.budget["largest"]
     return compare_digests(stated, fingerprint(case.problem, list_settings(case.problem, budget), spends=case.spends))
+
+
+def check_edits(certificate: Mapping[str, Any], problem: Problem) -> list[str]:
+    """Whether start and forbidden tests are written as this package writes them: people read their words, and the
+    search their figures."""
+    stated, own = certificate["constraints"], list_settings(problem)["constraints"]
+    return [
+        f"constraints.{name} is {quote(stated.get(name))}, but its tests are written as {quote(own.get(name))}"
+        for name in ("start", "forbidden")
+        if stated.get(name) != own.get(name)
+    ]
 
 
 def compare_digests(stated: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
@@ -796,6 +810,9 @@ def check_set(
     case = read_case(certificate, trees[0], X, y, sample_weight, costs=costs, rewards=rewards, arms=arms)
     if isinstance(case, str):
         return SetVerdict((case,), False)
+    unknown = _check_restrictions(case)
+    if unknown:
+        return SetVerdict(tuple(unknown), False)
     failures = [*check_identity(case), *_check_claims(case)]
     seen: dict[Any, int] = {}
     for place, tree in enumerate(trees):
@@ -838,17 +855,35 @@ def _check_claims(case: Case) -> list[str]:
     """Whether the figures of the set's certificate agree with each other."""
     stated, failures, slack = case.certificate, [], _set_slack(case)
     threshold, optimum = (_to_cost(case, stated[name]) for name in ("threshold", "optimum"))
-    if not abs(threshold - optimum - stated["tolerance"]) <= slack + 1e-9 * stated["tolerance"]:
+    if not abs(threshold - optimum - stated["tolerance"]) <= slack + 1e-11 * stated["tolerance"]:
         failures.append(f"threshold is {stated['threshold']!r}, which is not the tolerance away from the optimum")
+    if stated["status"] not in SET_STATUSES:
+        failures.append(f"status is {stated['status']!r}, not one of {', '.join(SET_STATUSES)}")
     if (stated["status"] == "complete") != stated["is_complete"]:
         failures.append(f"status is {stated['status']!r}, but is_complete is {stated['is_complete']!r}")
     if stated["is_complete"] and stated["complete_below"] != stated["threshold"]:
         failures.append("the set is complete, but complete_below is not its threshold")
+    if not _to_cost(case, stated["complete_below"]) <= threshold + slack:
+        failures.append(f"complete_below is {stated['complete_below']!r}, which is beyond the threshold")
     if not stated["count"][0] <= stated["count"][1]:
         failures.append(f"count is {stated['count']!r}: the least is above the most")
     most = rounding_of(case.problem)
     if not stated["rounding"] <= most * (1 + 1e-9):
         failures.append(f"rounding is {stated['rounding']!r}, but fixed-point amounts of this table allow {most!r}")
+    return failures
+
+
+def _check_restrictions(case: Case) -> list[str]:
+    """Whether the columns and root tests of the set's restrictions are those of this table."""
+    names = {column.name for column in case.problem.features.columns}
+    failures = []
+    for choice in case.certificate["restrictions"]:
+        unknown = sorted(set(choice.get("without", ())) - names)
+        failures += [f"restrictions: the table has no column {name!r}" for name in unknown]
+        try:
+            _rows_of_root(choice.get("root", next(iter(names))), case.problem)
+        except EditError as error:
+            failures.append(str(error))
     return failures
 
 
@@ -877,12 +912,39 @@ def _check_member(case: Case) -> list[str]:
         if is_idle and not stated["idle"] and not (isinstance(asked, dict) and isinstance(asked.get(node), Branch)):
             failures.append(f"node {node} has two leaves of one label")
     for choice in stated["restrictions"]:
+        if "root" in choice and not _has_root(tree, problem, choice["root"]):
+            failures.append(f"its root does not ask {choice['root']!r}, which the set was restricted to")
         least, most = choice.get("leaves", (1, tree.n_leaves))
         if not least <= tree.n_leaves <= most:
             failures.append(f"it has {tree.n_leaves} leaves, which the set was restricted not to")
         used = {tree.columns[column].name for column in tree.column if column >= 0} & set(choice.get("without", ()))
         failures += [f"it asks column {name!r}, which the set was restricted to do without" for name in sorted(used)]
     return failures
+
+
+def _has_root(tree: Tree, problem: Problem, root: str) -> bool:
+    """Whether the root parts the rows as a test, or some test of a column, does."""
+    if tree.is_leaf[0]:
+        return False
+    table = problem.features.table
+    test = tree.test(0)
+    rows = _rows_where(test.holds(test.column.read(table.columns[int(tree.column[0])], table)))
+    wanted = _rows_of_root(root, problem)
+    return bool({rows, (1 << problem.n_rows) - 1 - rows} & wanted)
+
+
+def _rows_of_root(root: str, problem: Problem) -> set[int]:
+    """The sets of rows that a root test, or those of a column, hold on."""
+    features = problem.features
+    names = [column.name for column in features.columns]
+    if root in names:
+        return rows_of_tests(features, names.index(root))
+    asked = read_test(root, features.columns, "restrictions")
+    return {_rows_where(asked.test.holds(asked.test.column.read(features.table.columns[asked.column], features.table)))}
+
+
+def _rows_where(holds: Array) -> int:
+    return sum(1 << row for row in np.flatnonzero(holds).tolist())
 
 
 def _margin_of(tree: Tree, node: int) -> float:
@@ -939,13 +1001,7 @@ def _read_restrictions(choices: Sequence[Mapping[str, Any]], problem: Problem) -
             low, high = choice["leaves"]
             sizes = (low, high) if sizes is None else (max(low, sizes[0]), min(high, sizes[1]))
         if "root" in choice:
-            names = [column.name for column in features.columns]
-            if choice["root"] in names:
-                own = rows_of_tests(features, names.index(choice["root"]))
-            else:
-                asked = read_test(choice["root"], features.columns, "restrictions")
-                values = asked.test.column.read(features.table.columns[asked.column], features.table)
-                own = {sum(1 << row for row in np.flatnonzero(asked.test.holds(values)).tolist())}
+            own = _rows_of_root(choice["root"], problem)
             roots = own if roots is None else roots & own
     gone = [name for choice in choices for name in choice.get("without", ())]
     if gone:

@@ -261,6 +261,7 @@ def find_flaws(document: Any) -> list[str]:
 
 SET_FORMAT = "certree.good_trees"
 SET_VERSION = 1
+SET_STATUSES = ("complete", *LIMIT_STATUSES)
 
 
 def _is_restriction(value: Any) -> bool:
@@ -286,6 +287,7 @@ SET_FIELDS: Fields = {
         lambda value: isinstance(value, list) and len(value) == 2 and all(map(COUNT.accepts, value)),
     ),
     "idle": FLAG,
+    "class_weights": AMOUNTS.or_null,
     "restrictions": Form(
         "a list of restrictions", lambda value: isinstance(value, list) and all(map(_is_restriction, value))
     ),
@@ -300,7 +302,7 @@ def find_set_flaws(document: Any) -> list[str]:
         raise ValueError(f"not a certificate of a set of good trees: format is {quote(stated)}, not {SET_FORMAT!r}")
     if not is_whole(document.get("version")) or document["version"] != SET_VERSION:
         return [f"version is {quote(document.get('version'))}; this release reads version {SET_VERSION}"]
-    return _compare(document, SET_FIELDS, {"class_weights": AMOUNTS.or_null}, "")
+    return _compare(document, SET_FIELDS, {}, "")
 
 
 def _compare(document: Mapping[str, Any], required: Fields, optional: Fields, place: str) -> list[str]:

@@ -23,6 +23,7 @@ from certree.certify import (
     check_amounts,
     check_bounds,
     check_columns,
+    check_edits,
     check_nodes,
     check_tests,
     compare_digests,
@@ -30,7 +31,7 @@ from certree.certify import (
 )
 from certree.dask import work
 from certree.dask.crew import Crew
-from certree.dask.fitting import Settings, describe, make_problem, take_survey, weigh_tree
+from certree.dask.fitting import Settings, describe, make_problem, rounding_of_parts, take_survey, weigh_tree
 from certree.dask.parts import Task, collect_parts, lazy
 from certree.fingerprint import ANY_ORDER, fingerprint_parts
 from certree.sums import Channels
@@ -57,9 +58,14 @@ def check_parts(
         )
     if (y is None) == (rewards is None):
         raise ValueError("a certificate is checked against labels or rewards: give y or rewards")
+    if limits["min_samples_arm"] > 0 and arms is None:
+        raise ValueError("the certificate states min_samples_arm: give the arm of every row")
     crew = Crew(default_client())
     collections = collect_parts(X, y=y, rewards=rewards, sample_weight=sample_weight, treatment=arms)
     factors = certificate.get("class_weights")
+    if factors is not None and len(factors) != len(tree.labels):
+        words = f"class_weights has {len(factors)} entries, but the tree {len(tree.labels)} labels"
+        return Verdict((words,), math.nan, math.nan, False)
     order = np.argsort(np.array(tree.labels)) if rewards is None else np.arange(len(tree.labels))
     if not (order == np.arange(len(order))).all():
         return Verdict(("the labels of the tree are not in order",), math.nan, math.nan, False)
@@ -96,7 +102,7 @@ def check_parts(
         weights=tuple(to_float(weighed.weight[leaf]) for leaf in leaves.tolist()),
     )
     stated = certificate.get("digests") or {}
-    failures: list[str] = []
+    failures = check_edits(certificate, problem)
     if stated.get("rows") == ANY_ORDER:
         digests = fingerprint_parts(
             whole.features, problem.labels, weighed.digest, list_settings(problem), whole.n_rows
@@ -106,11 +112,16 @@ def check_parts(
         "rows": whole.n_given, "rows_weighted": whole.n_rows, "columns": len(whole.features.columns),
         "axes": len(whole.features.axes), "tests": whole.features.n_tests, "labels": len(tree.labels),
     }  # fmt: skip
+    if stated.get("rows") == ANY_ORDER:  # a fit in memory merges rows and tests
+        sizes |= {"merged_rows": whole.n_rows, "distinct_tests": whole.features.n_tests}
     failures += [
         f"{name} is {certificate['sizes'][name]!r} in the certificate, but {size!r} on this table"
         for name, size in sizes.items()
         if certificate["sizes"][name] != size
     ]
+    most = rounding_of_parts(whole, settings, problem)
+    if not certificate["rounding"] <= most * (1 + 1e-6):
+        failures.append(f"rounding is {certificate['rounding']!r}, but amounts of this table allow {most!r}")
     failures += check_amounts(case, account)
     failures += check_bounds(certificate)
     failures += _check_limits(tree, settings, weighed, whole.channels)
@@ -122,7 +133,8 @@ def check_parts(
         value = work.mean_reward(tree, weighed)
         policy = certificate.get("policy")
         objective = value - settings.regularization * tree.n_leaves
-        facts = {"value": value, "objective": objective, "upper_bound": objective + certificate["gap"]}
+        gap = certificate["gap"]
+        facts = {"value": value, "objective": objective, "upper_bound": objective + gap, "gap": gap}
         failures += [
             f"{name} of the policy is {policy[name]!r} in the certificate, but {fact!r} on this table"
             for name, fact in facts.items()

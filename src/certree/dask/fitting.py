@@ -434,24 +434,12 @@ def solve(
 
     problem = make_problem(whole, settings, task, labels, ask)
     tree = read_tree(problem, found.nodes)
-    most_leaves = (
-        whole.n_rows
-        if settings.max_depth is None or settings.max_depth > 30
-        else min(whole.n_rows, 1 << settings.max_depth)
-    )
-    rounding = 0.0
-    if problem.has_room_to_split:
-        rounding = (
-            whole.channels.value(0.5 * whole.n_rounded, whole.normaliser)
-            + whole.channels.value(0.5 * most_leaves, whole.normaliser)
-            + 2.0**-52 * settings.regularization * most_leaves
-        )
     solution = judge(
         problem, tree,
         claimed=found.objective,
         lower=found.lower,
         status=found.status,
-        rounding=rounding,
+        rounding=rounding_of_parts(whole, settings, problem),
         statistics={
             **found.statistics, "passes": whole.n_passes + 1, "merged_rows": whole.n_rows,
             "tests": whole.features.n_tests, "coded_rows": whole.n_merged, "step_seconds": dict(crew.seconds),
@@ -461,9 +449,23 @@ def solve(
         digests=fingerprint_parts(
             whole.features, problem.labels, asked[-1].digest, list_settings(problem), whole.n_rows
         ),
-        guarantees=dict(found.guarantees),
+        # As in memory, a classifier states that it has none, and a policy says nothing.
+        **({"guarantees": dict(found.guarantees)} if found.guarantees or task.actions is None else {}),
     )  # fmt: skip
     return solution, asked[-1]
+
+
+def rounding_of_parts(whole: Described, settings: Settings, problem: Problem) -> float:
+    """What fixed-point amounts may do to the objective of any tree."""
+    if not problem.has_room_to_split:
+        return 0.0
+    depth = settings.max_depth
+    most_leaves = whole.n_rows if depth is None or depth > 30 else min(whole.n_rows, 1 << depth)
+    return (
+        whole.channels.value(0.5 * whole.n_rounded, whole.normaliser)
+        + whole.channels.value(0.5 * most_leaves, whole.normaliser)
+        + 2.0**-52 * settings.regularization * most_leaves
+    )
 
 
 def make_problem(
