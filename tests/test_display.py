@@ -58,7 +58,7 @@ def test_a_policy_shows_itself_too() -> None:
     model = PolicyTree(1, budget=0.5).fit(FRAME, np.column_stack([np.zeros(40), FRAME.age - 20]))
     for shown in (str(model), model._repr_html_()):
         assert "mean reward" in shown
-        assert "0 0, 1 1" in shown  # what the actions spend, by their names
+        assert "0: 0, 1: 1" in shown  # what the actions spend, by their names
 
 
 def test_a_pipeline_still_shows_its_diagram() -> None:
