@@ -71,7 +71,7 @@ public:
     // Some rows added to a line, as steps or as sums, per axis.
     double add_rows(std::size_t n, bool has_steps) {
         const RoundedAmounts amounts(run_.instance, set_, true);
-        const LineBuilder builder(local_, amounts.small, kernels_, has_steps);
+        const LineBuilder builder(local_, amounts.small, kernels_, has_steps, false);
         const Layout layout(local_, -1, -1);
         std::vector<std::int32_t> line(LineBuilder::line_size(layout), 0);
         std::vector<std::int32_t> scratch(builder.scratch_size(), 0);
