@@ -135,7 +135,7 @@ RootTests RootTestFinder::find_closed(const RowSet& set, std::shared_ptr<const G
         found.is_complete = false;
         return found;
     }
-    const auto split_gain = [&](const std::vector<std::int32_t>(&side)[4], std::size_t test) {
+    const auto split_gain = [&](const Gains::Side& side, std::size_t test) {
         Amount most = -unreachable;
         for (int m = 1; m < most_leaves; ++m) {
             most = std::max(most, (Amount{side[m][test]} << shift) - 2 * penalty * (m + 1));

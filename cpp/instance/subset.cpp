@@ -38,6 +38,15 @@ std::vector<std::int32_t> all_axes(const Instance& instance) {
     return numbers;
 }
 
+// Whether no more rows of the instance have the first code of an ordered axis than the last one.
+bool has_frequent_end(const Axis& axis) {
+    std::int64_t at_ends = 0;
+    for (const std::int32_t code : axis.codes) {
+        at_ends += (code == 0 ? 1 : 0) - (code == axis.n_codes - 1 ? 1 : 0);
+    }
+    return at_ends <= 0;
+}
+
 }  // namespace
 
 Local::Local(const Instance& instance, const RowSet& set) : Local(instance, set, all_axes(instance)) {}
@@ -45,6 +54,7 @@ Local::Local(const Instance& instance, const RowSet& set) : Local(instance, set,
 Local::Local(const Instance& instance, const RowSet& set, const std::vector<std::int32_t>& chosen)
     : n_rows(static_cast<std::int32_t>(set.rows.size())) {
     const std::size_t n = set.rows.size();
+    const bool is_whole = n == static_cast<std::size_t>(instance.n_rows);
     std::vector<std::int32_t> rank;
     struct Draft {
         LocalAxis axis;
@@ -81,6 +91,18 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
             draft.test_code = {0};
             draft.store = used;
             used += n;
+            drafts.push_back(std::move(draft));
+            continue;
+        }
+        if (is_whole && !axis.is_categorical && has_frequent_end(axis)) {
+            // All codes occur, in the order they have: there is nothing to renumber.
+            Draft draft;
+            draft.axis.axis = number;
+            draft.axis.n_tests = axis.n_tests;
+            draft.axis.n_codes = axis.n_codes;
+            draft.axis.codes = axis.codes.data();
+            draft.test_code.resize(static_cast<std::size_t>(axis.n_tests));
+            std::iota(draft.test_code.begin(), draft.test_code.end(), 0);
             drafts.push_back(std::move(draft));
             continue;
         }
@@ -153,14 +175,23 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
     };
     std::stable_sort(drafts.begin(), drafts.end(), [&](const Draft& x, const Draft& y) { return group(x) < group(y); });
     axes.reserve(drafts.size());
+    std::size_t n_codes = 0;
+    for (const Draft& draft : drafts) {
+        n_codes += draft.test_code.size();
+    }
+    test_code.reserve(n_codes);
+    test_axis.reserve(n_codes);
     for (Draft& draft : drafts) {
-        draft.axis.codes = code_store_.data() + draft.store;
+        if (draft.axis.codes == nullptr) {
+            draft.axis.codes = code_store_.data() + draft.store;
+        }
         draft.axis.first_test = n_tests;
         n_tests += draft.axis.n_tests;
         n_step_axes += group(draft) == 0 ? 1 : 0;
         n_single_axes += group(draft) == 2 ? 1 : 0;
         test_code.insert(test_code.end(), draft.test_code.begin(), draft.test_code.end());
         test_axis.insert(test_axis.end(), draft.test_code.size(), static_cast<std::int32_t>(axes.size()));
+        draft.test_code = {};
         axes.push_back(draft.axis);
     }
 }

@@ -24,14 +24,19 @@ struct SegmentTree {
     };
     static constexpr std::size_t block = 8;
 
-    std::size_t n_blocks;         // a power of two
+    std::size_t n_blocks = 0;     // a power of two
     std::vector<Lanes> elements;  // n_blocks * block
     std::vector<Node> nodes;      // node 1 is the top, block b is node n_blocks + b
 
-    explicit SegmentTree(std::int32_t n)
-        : n_blocks(std::bit_ceil((static_cast<std::size_t>(n) + block - 1) / block)),
-          elements(n_blocks * block),
-          nodes(2 * n_blocks) {}
+    SegmentTree() = default;
+    explicit SegmentTree(std::int32_t n) { resize(n); }
+
+    // Of arrays of another length, which are to be given next.
+    void resize(std::int32_t n) {
+        n_blocks = std::bit_ceil((static_cast<std::size_t>(n) + block - 1) / block);
+        elements.resize(n_blocks * block);
+        nodes.resize(2 * n_blocks);
+    }
 
     // The two arrays, given the left one and the sum of both.
     void reset(const std::vector<std::int32_t>& left, const std::vector<std::int32_t>& both) {

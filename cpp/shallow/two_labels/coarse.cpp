@@ -57,7 +57,7 @@ private:
 
     const Prepared& prepared_;
     std::vector<Groups> groups_;
-    std::vector<std::vector<std::int32_t>> group_;  // of each row, by axis
+    std::vector<std::vector<std::uint16_t>> group_;  // of each row, by axis
     std::vector<Sums> sums_;
     std::vector<std::vector<CoarseStumps>> stumps_;  // by root axis and by the number of groups on the left
 };
@@ -68,17 +68,18 @@ CoarseTables::CoarseTables(const Prepared& prepared, std::int32_t most_groups) :
     constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max() / 4;
     for (const LocalAxis& axis : local.axes) {
         groups_.push_back(group_codes(axis, amounts, most_groups));
-        const Groups& groups = groups_.back();
+        Groups& groups = groups_.back();
         group_.emplace_back(amounts.size());
-        std::vector<std::int32_t>& group = group_.back();
+        std::vector<std::uint16_t>& group = group_.back();
         Sums sums;
         sums.positive.assign(static_cast<std::size_t>(groups.size()) + 1, 0);
         sums.negative = sums.positive;
         for (std::size_t i = 0; i < amounts.size(); ++i) {
-            group[i] = groups.of_code[static_cast<std::size_t>(axis.codes[i])];
+            group[i] = static_cast<std::uint16_t>(groups.of_code[static_cast<std::size_t>(axis.codes[i])]);
             (amounts[i] > 0 ? sums.positive : sums.negative)[static_cast<std::size_t>(group[i]) + 1] +=
                 std::abs(amounts[i]);
         }
+        groups.of_code = {};  // as long as the axis, and of no more use
         std::partial_sum(sums.positive.begin(), sums.positive.end(), sums.positive.begin());
         std::partial_sum(sums.negative.begin(), sums.negative.end(), sums.negative.begin());
         sums_.push_back(std::move(sums));
@@ -94,8 +95,8 @@ CoarseTables::CoarseTables(const Prepared& prepared, std::int32_t most_groups) :
             }
             const auto n_a = static_cast<std::size_t>(groups_[a].size());
             const auto n_b = static_cast<std::size_t>(groups_[b].size());
-            const std::int32_t* group_a = group_[a].data();
-            const std::int32_t* group_b = group_[b].data();
+            const std::uint16_t* group_a = group_[a].data();
+            const std::uint16_t* group_b = group_[b].data();
             for (auto& table : cells) {
                 table.assign(n_a * n_b, 0);
             }

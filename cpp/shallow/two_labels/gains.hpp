@@ -24,8 +24,10 @@ inline std::int32_t stump_gain(std::int32_t d, std::int32_t high, std::int32_t l
 // By root test and side, the largest Σ |d(leaf)| of a tree of one, two, three and four leaves. λ plays no part in them.
 // Tests that were not looked at have 0.
 struct Gains {
-    std::vector<std::int32_t> left[4];
-    std::vector<std::int32_t> right[4];
+    using Side = PooledVector<std::int32_t>[4];
+
+    Side left;
+    Side right;
     std::vector<std::int32_t> looked_at;  // tests whose gains of one and two leaves were put, each once
     int most_leaves;
 
@@ -35,6 +37,17 @@ struct Gains {
             left[m].assign(n_tests, 0);
             right[m].assign(n_tests, 0);
         }
+    }
+
+    // Of sides with at most two leaves, where few of very many tests may be looked at: only theirs may be read, and
+    // only theirs take memory.
+    static Gains of_few(std::size_t n_tests) {
+        Gains gains(0, 2);
+        for (int m = 0; m < gains.most_leaves; ++m) {
+            gains.left[m].resize(n_tests);
+            gains.right[m].resize(n_tests);
+        }
+        return gains;
     }
 
     void merge(const Gains& other) {
@@ -57,7 +70,7 @@ struct Gains {
 
     // The gain of the best tree on one side: Σ |d(leaf)| − 2λ · leaves, at the scale of λ: between −8λ and the
     // total.
-    Amount side(const std::vector<std::int32_t> (&gains)[4], std::size_t test, int shift, Amount penalty) const {
+    Amount side(const Side& gains, std::size_t test, int shift, Amount penalty) const {
         Amount most = -unreachable;
         for (int m = 0; m < most_leaves; ++m) {
             most = std::max(most, (Amount{gains[m][test]} << shift) - 2 * penalty * (m + 1));

@@ -3,7 +3,6 @@
 // For a root axis, one line runs along with the root test: the signed sums of the rows on its left side, under every
 // second test. Its extremes and those of what is missing to the total are the best stumps of the two sides. Axes with
 // very many tests are walked by segment trees instead of being laid out in the line.
-#include <memory>
 #include <numeric>
 
 #include "shallow/cost_model.hpp"
@@ -39,7 +38,7 @@ private:
     std::vector<std::int32_t> line_;
     std::vector<std::int32_t> line_total_;
     std::vector<Extremes> extremes_;
-    std::vector<std::unique_ptr<SegmentTree>> trees_;
+    SegmentTree tree_;  // of one axis at a time: over a million codes it is larger than all that is known of the axis
     std::vector<std::vector<std::int32_t>> by_code_;  // sums of all rows by code, for axes that have a tree
     std::vector<std::int32_t> left_by_code_;
 };
@@ -53,7 +52,6 @@ PairWorker::PairWorker(const Prepared& prepared, const ActiveRows& active, std::
       gains_(gains),
       table_(table),
       scratch_(prepared.builder.scratch_size(), 0),
-      trees_(local_.axes.size()),
       by_code_(local_.axes.size()) {
     for (const std::int32_t row : rows) {
         all_ += amounts_[static_cast<std::size_t>(row)];
@@ -88,8 +86,7 @@ SegmentTree& PairWorker::tree_at(std::size_t axis, const std::int32_t* rows, std
             sums[static_cast<std::size_t>(walked.codes[row])] += amounts_[static_cast<std::size_t>(row)];
         }
     };
-    if (!trees_[axis]) {
-        trees_[axis] = std::make_unique<SegmentTree>(walked.n_tests);
+    if (by_code_[axis].empty()) {
         by_code_[axis].assign(static_cast<std::size_t>(walked.n_tests), 0);
         for (std::int32_t i = 0; i < local_.n_rows; ++i) {
             add(by_code_[axis], i);
@@ -99,8 +96,9 @@ SegmentTree& PairWorker::tree_at(std::size_t axis, const std::int32_t* rows, std
     for (std::size_t k = 0; k < n; ++k) {
         add(left_by_code_, rows[k]);
     }
-    trees_[axis]->reset(left_by_code_, by_code_[axis]);
-    return *trees_[axis];
+    tree_.resize(walked.n_tests);
+    tree_.reset(left_by_code_, by_code_[axis]);
+    return tree_;
 }
 
 void PairWorker::run(std::size_t root_axis, Run tests) {

@@ -93,7 +93,7 @@ private:
 void TripleWorker::own_axis(const LocalAxis& axis) {
     const Kernels& kernels = prepared_.kernels;
     // A side of a root test made of a part whose leaf and stump are known, and a part seen here for the first time.
-    const auto join = [](std::vector<std::int32_t>* side, std::size_t root, const std::vector<std::int32_t>* known,
+    const auto join = [](PooledVector<std::int32_t>* side, std::size_t root, const PooledVector<std::int32_t>* known,
                          std::size_t part, std::int32_t leaf, std::int32_t stump) {
         raise(side[2][root], std::max(known[1][part] + leaf, known[0][part] + stump));
         raise(side[3][root], known[1][part] + stump);

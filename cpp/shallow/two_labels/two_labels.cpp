@@ -1,7 +1,6 @@
 #include "shallow/two_labels/two_labels.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "bounds.hpp"
@@ -99,7 +98,7 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     const Prepared prepared(instance_, penalty, set, local, kernels_, control_);
     const RoundedAmounts& amounts = prepared.amounts;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
-    Gains gains(n_tests, depth == 2 ? 2 : 4);
+    Gains gains = depth == 2 ? Gains::of_few(n_tests) : Gains(n_tests);
     Wanted wanted;
     if (depth == 2) {
         wanted.more_than = set.worst - 2 * std::min(budget, answer.value);
@@ -139,31 +138,32 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         return answer;
     }
     // Rounded amounts: every root test that may be the best is solved exactly, most promising first.
-    std::vector<std::int32_t> candidates;
+    struct Candidate {
+        Amount bound;
+        std::int32_t test;
+    };
+    std::vector<Candidate> candidates;
     Amount goal = std::min(budget, answer.value);
-    std::vector<Amount> bound(n_tests);
     for (const std::int32_t test : gains.looked_at) {
-        const auto t = static_cast<std::size_t>(test);
-        bound[t] = bound_of(t);
-        if (to_cost(bound[t]) < goal) {
-            candidates.push_back(test);
+        const Amount bound = bound_of(static_cast<std::size_t>(test));
+        if (to_cost(bound) < goal) {
+            candidates.push_back({bound, test});
         }
     }
-    std::sort(candidates.begin(), candidates.end(), [&](std::int32_t x, std::int32_t y) {
-        const Amount gx = bound[static_cast<std::size_t>(x)];
-        const Amount gy = bound[static_cast<std::size_t>(y)];
-        return gx != gy ? gx > gy : x < y;
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& x, const Candidate& y) {
+        return x.bound != y.bound ? x.bound > y.bound : x.test < y.test;
     });
     for (std::size_t k = 0; k < candidates.size(); ++k) {
-        const std::int32_t test = candidates[k];
-        if (to_cost(bound[static_cast<std::size_t>(test)]) >= goal) {
+        const std::int32_t test = candidates[k].test;
+        if (to_cost(candidates[k].bound) >= goal) {
             break;
         }
         // The first ones leave most of the others behind; where they do not, there may be hundreds.
         if (depth == 2 && k == forecast::first_doubts) {
             std::vector<std::int32_t> doubts;
-            std::copy_if(candidates.begin() + forecast::first_doubts, candidates.end(), std::back_inserter(doubts),
-                         [&](std::int32_t t) { return to_cost(bound[static_cast<std::size_t>(t)]) < goal; });
+            for (std::size_t left = k; left < candidates.size() && to_cost(candidates[left].bound) < goal; ++left) {
+                doubts.push_back(candidates[left].test);
+            }
             if (doubts.size() >= forecast::few_doubts || control_.is_off(no_cost_model)) {
                 std::sort(doubts.begin(), doubts.end());
                 settle_exactly(prepared, set, doubts, goal, answer);

@@ -111,7 +111,7 @@ void TwoValuedTriples::run(Kept<Lane>& kept, Gains& gains) {
         const auto axis = static_cast<std::size_t>(order_[place]);
         return static_cast<std::size_t>(prepared_.local.axes[axis].first_test);
     };
-    const auto join = [](std::vector<std::int32_t>* side, std::size_t root, std::int32_t leaf, std::int32_t stump,
+    const auto join = [](PooledVector<std::int32_t>* side, std::size_t root, std::int32_t leaf, std::int32_t stump,
                          std::int32_t other_leaf, std::int32_t other_stump) {
         raise(side[2][root], std::max(leaf + other_stump, stump + other_leaf));
         raise(side[3][root], stump + other_stump);
