@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from dataclasses import FrozenInstanceError, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from certree import Problem, Tree, solve
 from certree.tree import Column, Test, format_number
@@ -97,6 +101,43 @@ def test_words_of_other_tests() -> None:
     assert format_number(13189.54, 4) == "13190"
     assert format_number(-13189.54, 7) == "-13189.54"
     assert format_number(-2.0) == "-2"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "text"),
+    [
+        (8940.029999999999, "pay < 8940.03"),
+        (math.nextafter(2588.325, 0), "pay < 2588.325"),
+        (2588.325, "pay <= 2588.325"),
+        (math.nextafter(40, 0), "pay < 40"),
+        (math.nextafter(0, -1), "pay < 0"),
+        (-39.999961234, "pay <= -40"),
+        (39.999961234, "pay < 40"),
+        (0.011880276333919991, "pay <= 0.01188"),
+        (13189.5412345, "pay < 13,190"),
+    ],
+)
+def test_a_readable_number_goes_where_predict_sends_it(threshold: float, text: str) -> None:
+    test = Test(Column("pay"), threshold=threshold)
+    assert test.describe(digits="readable") == text
+    _, relation, number = text.split()
+    value = np.array([float(number.replace(",", ""))])
+    assert test.holds(value)[0] == (relation == "<=")
+    assert test.describe(holds=False, digits="readable") == f"pay {'>' if relation == '<=' else '>='} {number}"
+
+
+@given(
+    st.floats(-1e6, 1e6, allow_subnormal=False), st.one_of(st.just("readable"), st.integers(1, 12)), st.integers(-3, 3)
+)
+def test_values_with_as_many_digits_as_are_shown_go_where_the_text_says(
+    threshold: float, digits: Any, step: int
+) -> None:
+    test = Test(Column("pay"), threshold=threshold)
+    _, relation, number = test.describe(digits=digits).split()
+    shown = Decimal(number.replace(",", ""))
+    value = shown + step * Decimal(10) ** shown.as_tuple().exponent  # the number shown, and its neighbours
+    says = value <= shown if relation == "<=" else value < shown
+    assert test.holds(np.array([float(value)]))[0] == says
 
 
 def test_plain_data_and_back(tree: Tree, frame: pd.DataFrame) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from certree.table import Table
-from certree.tree import READABLE, Array, Column, Tree, format_number
+from certree.tree import Array, Column, Tree
 from certree.tree.columns import Test
 from certree.tree.words import PALETTE
 
@@ -163,15 +163,14 @@ def isolate(text: str) -> str:
 
 
 def _compare(test: Test, words: Words, *, holds: bool) -> str:
-    """ "at most 31", or "below 40" where the test was given so."""
+    """ "at most 31", or "below 40" where 40 itself does not pass the test."""
     if test.column.kind == "ordered":
         return f"{'at most' if holds else 'above'} {isolate(str(test.bound))}"
-    limit, unit = test.strict_limit, words.units.get(test.column.name, "")
-    assert test.threshold is not None
-    bound = f"{format_number(test.threshold if limit is None else limit, READABLE)}{' ' if unit else ''}{unit}"
-    if limit is None:
-        return f"{'at most' if holds else 'above'} {bound}"
-    return f"{'below' if holds else 'at least'} {bound}"
+    number, is_strict = test.limit()
+    bound = f"{number} {words.units.get(test.column.name, '')}".rstrip()
+    if is_strict:
+        return f"{'below' if holds else 'at least'} {bound}"
+    return f"{'at most' if holds else 'above'} {bound}"
 
 
 def conditions(tree: Tree, node: int, words: Words) -> list[str]:

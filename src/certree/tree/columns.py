@@ -100,20 +100,27 @@ class Test:
             return self.threshold
         return self.column.categories[int(self.threshold)]
 
-    @property
-    def strict_limit(self) -> float | None:
-        """40 where the test is “age < 40”, which is asked as “at most the float below 40”; None for other tests.
+    def limit(self, digits: Digits = READABLE) -> tuple[str, bool]:
+        """The number that a numeric test is shown with, and whether a value must be below it: “<” and not “<=”.
 
-        Shown as “at most 40”, the test would be false of a value of 40.
+        A threshold that was rounded up is shown with “<”, because the number that is shown does not pass the test. So
+        whoever has a value of no more digits than the number sees where `predict` sends it: no such value lies between
+        the threshold and what it was rounded to.
         """
-        return self._find_strict_limit(4)
+        assert self.threshold is not None
+        limit = self._find_strict_limit()
+        # The float above a threshold of 0 or of many digits is what was meant, however few digits are asked for.
+        if limit is not None and (digits is None or limit == 0):
+            return format_number(limit, digits), True
+        text = format_number(self.threshold, digits)
+        return text, float(text.replace(",", "")) > self.threshold
 
-    def _find_strict_limit(self, most_figures: int) -> float | None:
-        """The float above the threshold, if it is whole or has few significant digits where the threshold has many."""
+    def _find_strict_limit(self) -> float | None:
+        """The float above the threshold, if it has few significant digits where the threshold has many."""
         if self.threshold is None or self.column.kind == "ordered":
             return None
         above = math.nextafter(self.threshold, math.inf)
-        is_short = _n_figures(above) <= (MOST_FIGURES if above.is_integer() else most_figures)
+        is_short = _n_figures(above) <= (MOST_FIGURES if above.is_integer() else MOST_EXACT_FIGURES)
         # The float below 0 has one digit, and an exponent that nobody has seen.
         is_long = _n_figures(self.threshold) >= 15 or above == 0
         return above + 0.0 if is_short and is_long else None
@@ -134,11 +141,9 @@ class Test:
             return f"{name}: {self.answers[not holds]}"
         if self.threshold is not None:
             is_ordered = self.column.kind == "ordered"
-            limit = self._find_strict_limit(MOST_EXACT_FIGURES) if digits is None else self.strict_limit
-            relation = ("<=" if holds else ">") if limit is None else ("<" if holds else ">=")
-            number = self.threshold if limit is None else limit
-            bound = repr(self.bound) if is_ordered else format_number(number, digits)
-            text = f"{name} {relation} {bound} {self.column.unit}".rstrip()
+            number, is_strict = (repr(self.bound), False) if is_ordered else self.limit(digits)
+            relation = ("<" if holds else ">=") if is_strict else ("<=" if holds else ">")
+            text = f"{name} {relation} {number} {self.column.unit}".rstrip()
             # Only a column that had missing values is worth the words about where they go.
             return f"{text} or missing" if self.missing_left == holds and self.column.has_missing else text
         if self.category is None:
