@@ -95,6 +95,9 @@ def test_a_path_says_how_many_trees_it_has() -> None:
     assert "ended early" in repr(replace(path, is_complete=False))
     policies = policy.regularization_path(np.arange(10.0).reshape(-1, 1), np.eye(2)[y], max_depth=1)
     assert repr(policies).startswith("<PolicyPath: ")
+    assert repr(policies).endswith("all proved optimal among all policy trees of depth at most 1>")
+    lone = regularization_path([[1.0], [2.0]], [1, 1], max_depth=2)
+    assert repr(lone) == "<RegularizationPath: 1 tree of 1 leaf, proved optimal among all trees of depth at most 2>"
 
 
 def test_scores_and_evaluations_have_short_reprs_and_long_summaries() -> None:

@@ -74,6 +74,8 @@ class RegularizationPath(Sequence[PathPoint]):
     points: tuple[PathPoint, ...]
     is_complete: bool
     """Whether all searches, and the walk itself, were carried to their end, so that no point can be missing."""
+    scope: str = field(default="", kw_only=True)
+    """The trees among which the points are optimal, such as "all trees of depth at most 3"."""
 
     @overload
     def __getitem__(self, index: int) -> PathPoint: ...
@@ -249,15 +251,13 @@ def describe_front(path: RegularizationPath) -> str:
     """How many trees there are, and whether one may be missing."""
     count = "1 tree" if len(path) == 1 else f"{len(path)} trees"
     sizes = f"{path[0].leaves} to {path[-1].leaves} leaves" if len(path) > 1 else "1 leaf"
-    # The tree of the smallest λ was searched for within all limits; that of the largest is a lone leaf by itself.
-    scope = f" among {path[-1].solution.certificate.scope}" if len(path) > 1 else ""
-    ended = f"all proved optimal{scope}" if path.is_optimal else "a search ended early, so that trees may be missing"
-    return f"{count} of {sizes}, {ended}"
+    proved = f"{'all ' if len(path) > 1 else ''}proved optimal{f' among {path.scope}' if path.scope else ''}"
+    return f"{count} of {sizes}, {proved if path.is_optimal else 'a search ended early, so that trees may be missing'}"
 
 
 def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int = 0) -> RegularizationPath:
     """The front of a problem; its own λ does not matter."""
-    is_complete = True
+    is_complete, scope = True, ""
     found: list[Solution] = []
 
     def answer(targets: Iterable[Problem]) -> Iterator[Solution]:
@@ -288,6 +288,7 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
         # At λ = 0 leaves cost nothing, so this tree may carry idle ones; the hull prefers a smaller tree of its loss.
         [end] = answer([problem.with_regularization(0.0)])
         found.append(end)
+        scope = end.certificate.scope
         walk(lone_leaf, end, find_between)
     except KeyboardInterrupt:
         is_complete = False
@@ -298,7 +299,7 @@ def trace_path(problem: Problem, limits: Limits | None = None, *, verbose: int =
         PathPoint(low, high, corner.tree, corner.loss, corner.tree.n_leaves, corner.status, corner)
         for corner, (low, high) in zip(corners, price_corners(corners, _slope), strict=True)
     ]
-    return RegularizationPath(tuple(points), is_complete)
+    return RegularizationPath(tuple(points), is_complete, scope=scope)
 
 
 def _search(target: Problem, limits: Limits | None, verbose: int) -> Solution:

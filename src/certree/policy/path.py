@@ -110,4 +110,5 @@ def regularization_path(
     )
     path = trace_path(problem, Limits(time_limit, memory_limit, count_threads(n_jobs)), verbose=verbose)
     ceiling = math.fsum((amounts.max(axis=1) * weights).tolist()) / math.fsum(weights.tolist())
-    return PolicyPath(path.points, path.is_complete, ceiling)
+    scope = path.scope.replace("all trees", "all policy trees", 1)
+    return PolicyPath(path.points, path.is_complete, ceiling, scope=scope)
