@@ -125,6 +125,48 @@ def test_a_read_that_takes_long_says_how_far_it_is(
     assert table.n_rows == expected.n_rows == 25_000
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_so_does_a_read_of_a_file_that_knows_its_columns(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, ending)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 30)
+    monkeypatch.setattr(files, "SECONDS_OF_SILENCE", 600.0)
+    read_file(path, verbose=1)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(files, "SECONDS_OF_SILENCE", 0.0)
+    expected = read_file(path)
+    assert capsys.readouterr().err == ""
+    table = read_file(path, verbose=1)
+    said = capsys.readouterr().err
+    assert f"reading {path}: " in said
+    assert "/80.0 " in said or ending == ".arrow"
+    assert "reading columns: " in said
+    for one, two in zip(expected.columns, table.columns, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_predictions_say_how_far_they_are_on_a_terminal(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, model, out = write(tmp_path, ending), str(tmp_path / "model.json"), str(tmp_path / "out.csv")
+    assert main(["fit", str(path), "--label", "label", "--depth", "2", "--out", model]) == 0
+    monkeypatch.setattr(files, "SECONDS_OF_SILENCE", 0.0)
+    predict = ["predict", model, str(path), "--out", out, "--force"]
+    capsys.readouterr()
+    assert main(predict) == 0
+    assert capsys.readouterr().err == ""  # a pipe
+    plain = Path(out).read_bytes()
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(predict) == 0
+    assert f"predicting {path}: " in capsys.readouterr().err
+    assert Path(out).read_bytes() == plain
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)  # where a bar would run through what is printed
+    assert main(predict[:3]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_every_row_is_told_once(tmp_path: Path) -> None:
     path = tmp_path / "many.csv"
     path.write_text("a,b\n" + '"1\n",x\n' * 25_000, encoding="utf-8")  # read one by one

@@ -16,7 +16,7 @@ It knows nothing of labels, tests or trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -163,14 +163,14 @@ def default_names(n_columns: int) -> tuple[str, ...]:
     return tuple(f"x{index}" for index in range(n_columns))
 
 
-def read_table(source: Any, *, estimator: object = None) -> Table:
-    """Read a two-dimensional array, a list of rows or a frame."""
+def read_table(source: Any, *, estimator: object = None, tell: Callable[[int], object] | None = None) -> Table:
+    """Read a two-dimensional array, a list of rows or a frame; `tell` hears of each column of a frame as it is read."""
     if isinstance(source, Table):
         return source
     if type(source).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, whose rows have not been computed yet: call collect() on it first")
     if hasattr(source, "columns") or hasattr(source, "__dataframe__"):
-        table = _read_frame(source)
+        table = _read_frame(source, tell)
         if table is not None:
             return table
     return _read_array(source, estimator)
@@ -233,7 +233,7 @@ def _has_text(rows: Sequence[Any]) -> bool:
     return any(isinstance(value, str) for row in rows if isinstance(row, (list, tuple)) for value in row)
 
 
-def _read_frame(source: Any) -> Table | None:
+def _read_frame(source: Any, tell: Callable[[int], object] | None) -> Table | None:
     import narwhals.stable.v1 as nw
     from narwhals.exceptions import DuplicateError
 
@@ -265,6 +265,8 @@ def _read_frame(source: Any) -> Table | None:
         raws.append(series.to_list() if series.dtype.is_integer() and raw.dtype.kind == "f" else raw)
         columns.append(values)
         is_categorical.append(declared[name] is None if is_declared else is_text)
+        if tell is not None:
+            tell(1)
     remarks = remark_on_rounding(names, raws, columns)
     return Table(names, tuple(columns), tuple(is_categorical), n_rows, True, read_row_names(source), declared, remarks)
 

@@ -16,7 +16,7 @@ from certree.cli.exits import DONE, FAILED
 from certree.cli.inputs import find_column, pick_columns, read_notation, text_columns
 from certree.cli.options import DATA_HELP, add_example, add_model, add_reading, read_source
 from certree.cli.outputs import STANDARD_OUTPUT, add_force, make_csv
-from certree.datasets.files import read_parts
+from certree.datasets.files import count_rows, read_parts, show_rows
 from certree.export import load
 from certree.table import Table
 from certree.tree import Tree, plain_value, tree_of
@@ -55,12 +55,14 @@ def run(options: argparse.Namespace) -> int:
     parts = check_first(parts, tree, options)
     unseen = Unseen(tree)
     try:
-        with open_output(options) as file:
+        bar = show_rows(f"predicting {options.data}", is_watched(options), count_rows(options.data))
+        with bar, open_output(options) as file:
             for number, part in enumerate(parts):
                 unseen.look_at(part)
                 kept = name_kept(part, tree, options)
                 header = [name_output(tree, kept, options)] if number == 0 else []
                 file.write(make_csv([*header, *predict_part(part, tree, kept, options)]).encode("utf-8"))
+                bar.update(part.n_rows)
     except OSError as error:
         if options.out is None or isinstance(error, BrokenPipeError) or error.filename == str(options.data):
             raise
@@ -68,6 +70,12 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     unseen.tell()
     return DONE
+
+
+def is_watched(options: argparse.Namespace) -> bool:
+    """Whether there is a terminal to show progress on that the predictions are not printed on."""
+    is_printed = options.out is None or str(options.out) in STANDARD_OUTPUT
+    return sys.stderr.isatty() and not (is_printed and sys.stdout.isatty())
 
 
 class Unseen:

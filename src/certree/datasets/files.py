@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +63,26 @@ def read_csv(
     """
     path = _name_source(path)
     notation = Notation(decimal, MISSING_MARKS | {mark.strip() for mark in missing})
-    bar = partial(tqdm, disable=not verbose, leave=False, delay=SECONDS_OF_SILENCE)
-    with bar(desc=f"reading {path}", unit=" rows", unit_scale=True) as rows:
+    with show_rows(f"reading {path}", verbose) as rows:
         block = next(read_blocks(path, separator, is_whole=True, tell=rows.update), None)
     if block is None:
         raise ValueError(f"{path} has no rows")
     for name in number_columns:
         if name in block.names:
             _check_numbers(path, name, block, notation)
-    with bar(desc="reading columns", unit=" columns", total=len(block.names)) as columns:
+    with _show_columns(len(block.names), verbose) as columns:
         return _read_block(block, block.names, text_columns, notation, tell=columns.update)
+
+
+def show_rows(what: str, verbose: int, total: int | None = None) -> tqdm[Any]:
+    """A bar that counts rows, and appears only with `verbose` and where they take long."""
+    about: dict[str, Any] = {"desc": what, "total": total, "unit": " rows", "unit_scale": True}
+    return tqdm(**about, disable=not verbose, leave=False, delay=SECONDS_OF_SILENCE)
+
+
+def _show_columns(total: int, verbose: int) -> tqdm[Any]:
+    about: dict[str, Any] = {"desc": "reading columns", "total": total, "unit": " columns"}
+    return tqdm(**about, disable=not verbose, leave=False, delay=SECONDS_OF_SILENCE)
 
 
 def read_parts(
@@ -92,7 +101,8 @@ def read_parts(
     path = _name_source(path)
     notation = Notation(decimal, MISSING_MARKS | {mark.strip() for mark in missing})
     if path.suffix in ARROW_ENDINGS:
-        for part in _read_arrow_parts(path):
+        for piece in _read_pieces(path):
+            part = read_table(piece)
             columns = [
                 _drop_marks(column, notation.missing) if column.dtype == object else column for column in part.columns
             ]
@@ -128,15 +138,16 @@ def _name_source(path: str | Source) -> Source:
     return path if isinstance(path, StandardInput) else Path(path)
 
 
-def read_file(path: str | Source, *, missing: Collection[str] = (), **settings: Any) -> Table:
+def read_file(path: str | Source, *, missing: Collection[str] = (), verbose: int = 0, **settings: Any) -> Table:
     """The columns of a file: Parquet or Arrow where its name ends so, else CSV, for which the settings are.
 
-    A Parquet or Arrow file says itself what its columns are; `missing` marks are looked for in columns of text.
+    A Parquet or Arrow file says itself what its columns are; `missing` marks are looked for in columns of text. With
+    `verbose`, a read that takes long shows how far it is.
     """
     path = _name_source(path)
     if isinstance(path, StandardInput) or path.suffix not in ARROW_ENDINGS:
-        return read_csv(path, missing=missing, **settings)
-    table = _read_arrow(path)
+        return read_csv(path, missing=missing, verbose=verbose, **settings)
+    table = _read_arrow(path, verbose)
     marks = {mark.strip() for mark in missing}
     columns = [_drop_marks(column, marks) if column.dtype == object else column for column in table.columns]
     for name in settings.get("number_columns", ()):
@@ -150,41 +161,56 @@ def _drop_marks(column: Array, marks: Collection[str]) -> Array:
     return np.array(values, dtype=object)
 
 
-def _read_arrow(path: Path) -> Table:
+def _read_arrow(path: Path, verbose: int) -> Table:
+    with show_rows(f"reading {path}", verbose, count_rows(path)) as rows:
+        pieces = []
+        for piece in _read_pieces(path):
+            pieces.append(piece)
+            rows.update(piece.num_rows)
+    import pyarrow as pa
+
+    source = pa.concat_tables(pieces)
+    with _show_columns(source.num_columns, verbose) as columns:
+        return read_table(source, tell=columns.update)
+
+
+def count_rows(path: Source) -> int | None:
+    """Those that a Parquet file says it has; None of other files, and of one that is no such file."""
+    if isinstance(path, StandardInput) or path.suffix != ".parquet":
+        return None
+    try:
+        from pyarrow import parquet
+
+        return int(parquet.read_metadata(path).num_rows)
+    except (ImportError, OSError, ValueError):  # of pyarrow's own errors, one is a ValueError
+        return None
+
+
+def _read_pieces(path: Any) -> Iterator[Any]:
+    """A Parquet file as tables of at most BLOCK_ROWS rows; an Arrow file, which is mapped and not read, as a whole."""
     try:
         import pyarrow as pa
         from pyarrow import feather, parquet
     except ImportError as error:
         raise ImportError(f"{path}: Parquet and Arrow files need pyarrow: pip install 'certree[parquet]'") from error
     path.open("rb").close()  # what is no readable file is said as of any other
+    n_rows = 0
     try:
-        source = parquet.read_table(path) if path.suffix == ".parquet" else feather.read_table(path)
+        if path.suffix == ".parquet":
+            with parquet.ParquetFile(path) as file:
+                for batch in file.iter_batches(blocks.BLOCK_ROWS):
+                    n_rows += batch.num_rows
+                    if batch.num_rows:
+                        yield pa.Table.from_batches([batch])
+        else:
+            source = feather.read_table(path)
+            n_rows = source.num_rows
+            if n_rows:
+                yield source
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path} is not a {path.suffix} file: {str(error).splitlines()[0]}") from error
-    if source.num_rows == 0:
+    if n_rows == 0:
         raise ValueError(f"{path} has no rows")
-    return read_table(source)
-
-
-def _read_arrow_parts(path: Any) -> Iterator[Table]:
-    """A Parquet file batch by batch; an Arrow file, which is mapped and not read, as a whole."""
-    if path.suffix != ".parquet":
-        yield _read_arrow(path)
-        return
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError(f"{path}: Parquet and Arrow files need pyarrow: pip install 'certree[parquet]'") from error
-    path.open("rb").close()
-    try:
-        with parquet.ParquetFile(path) as file:
-            if file.metadata.num_rows == 0:
-                raise ValueError(f"{path} has no rows")
-            for batch in file.iter_batches(blocks.BLOCK_ROWS):
-                yield read_table(pa.Table.from_batches([batch]))
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path} is not a {path.suffix} file: {str(error).splitlines()[0]}") from error
 
 
 def to_labels(column: Array) -> Array:
