@@ -418,7 +418,7 @@ def test_wrong_rewards_and_arms_are_named() -> None:
     with pytest.raises(ValueError, match=r"partition 1: rewards contains NaN: row 1 \(index 21\), action 'b'"):
         DaskPolicyTree(1).fit(from_frames(X), from_frames(bad))
     strange = [arms[0], arms[1], arms[2].where(arms[2].index != 44, "c")]
-    with pytest.raises(ValueError, match=r"partition 2: treatment: row 4 \(index 44\) has 'c', which is none"):
+    with pytest.raises(ValueError, match=r"partition 2: treatment: row 4 \(index 44\) has 'c', which is not one of"):
         DaskPolicyTree(1, min_samples_arm=1).fit(from_frames(X), from_frames(rewards), None, from_frames(strange))
     with pytest.raises(ValueError, match="min_samples_arm needs to know"):
         DaskPolicyTree(1, min_samples_arm=1).fit(from_frames(X), from_frames(rewards))

@@ -359,6 +359,15 @@ TEST(search_remembers_the_budget_it_was_asked_with) {
                 options, 3.125);
 }
 
+TEST(search_sees_every_threshold_above_the_first_test) {
+    // Two thresholds of the root's axis on one side of it, with a test of the other axis between them.
+    Options options;
+    options.regularization = 0.625;
+    options.constraints.max_depth = 3;
+    check_known(table_of({"3224212002", "1044311212"}, {"10", "01", "01", "10", "10", "10", "01", "10", "10", "10"}),
+                options, 3.125);
+}
+
 TEST(search_bounds_sides_by_shallower_trees_without_minima) {
     // What a shallower tree costs within the minima says nothing about the parts of its rows.
     Options options;
