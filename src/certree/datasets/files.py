@@ -164,7 +164,7 @@ def _drop_marks(column: Array, marks: Collection[str]) -> Array:
 def _read_arrow(path: Path, verbose: int) -> Table:
     with show_rows(f"reading {path}", verbose, count_rows(path)) as rows:
         pieces = []
-        for piece in _read_pieces(path):
+        for piece in _read_pieces(path, by_groups=True):
             pieces.append(piece)
             rows.update(piece.num_rows)
     import pyarrow as pa
@@ -186,8 +186,11 @@ def count_rows(path: Source) -> int | None:
         return None
 
 
-def _read_pieces(path: Any) -> Iterator[Any]:
-    """A Parquet file as tables of at most BLOCK_ROWS rows; an Arrow file, which is mapped and not read, as a whole."""
+def _read_pieces(path: Any, *, by_groups: bool = False) -> Iterator[Any]:
+    """A Parquet file as tables of at most BLOCK_ROWS rows, or by its row groups, which is the fastest way to all rows.
+
+    An Arrow file, which is mapped and not read, is one piece.
+    """
     try:
         import pyarrow as pa
         from pyarrow import feather, parquet
@@ -198,10 +201,15 @@ def _read_pieces(path: Any) -> Iterator[Any]:
     try:
         if path.suffix == ".parquet":
             with parquet.ParquetFile(path) as file:
-                for batch in file.iter_batches(blocks.BLOCK_ROWS):
-                    n_rows += batch.num_rows
-                    if batch.num_rows:
-                        yield pa.Table.from_batches([batch])
+                pieces: Iterator[Any] = (
+                    (file.read_row_group(group) for group in range(file.num_row_groups))
+                    if by_groups
+                    else (pa.Table.from_batches([batch]) for batch in file.iter_batches(blocks.BLOCK_ROWS))
+                )
+                for piece in pieces:
+                    n_rows += piece.num_rows
+                    if piece.num_rows:
+                        yield piece
         else:
             source = feather.read_table(path)
             n_rows = source.num_rows
