@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -434,6 +435,27 @@ class TestAlternatives:
         assert run("alternatives", table, *FIT, "--tolerance", "200%") == 2
         with pytest.raises(SystemExit):
             run("alternatives", table, *FIT, "--tolerance", "much")
+
+    def test_draws_the_set(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """Four pictures, none of which replaces a file unasked. A kind that is not known is refused at once."""
+        asked = ("alternatives", table, *FIT, "--tolerance", "0.002", "--depth", "2", "--plots")
+        assert run(*asked, table.with_name("good.png")) == 0
+        printed = capsys.readouterr().out
+        for name in ("columns", "cuts", "agreement", "trees"):
+            picture = table.with_name(f"good-{name}.png")
+            assert picture.read_bytes().startswith(b"\x89PNG")
+            assert f"drawn to {picture}" in printed
+        assert plt.get_fignums() == []  # a figure that stays open takes memory for as long as the process lives
+        table.with_name("good-columns.png").unlink()
+        assert run(*asked, table.with_name("good.png")) == 2
+        assert "good-cuts.png: the file exists" in capsys.readouterr().err
+        assert not table.with_name("good-columns.png").exists()
+        with pytest.raises(SystemExit):
+            run(*asked, table.with_name("good.xyz"))
+        assert "not 'xyz'" in capsys.readouterr().err
+        rewards = ("alternatives", table, "--rewards", "a", "b", "--budget", "1", "--tolerance", "1")
+        assert run(*rewards, "--plots", table.with_name("within.png")) == 2
+        assert "--plots draws sets without a budget" in capsys.readouterr().err
 
     def test_policies(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """Without a budget and with one, as `good_policies` has them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,14 @@ from certree.cli.exits import DONE, FAILED, LIMITED
 from certree.cli.inputs import drop_missing, open_rewards, read_data, read_problem, read_settings
 from certree.cli.options import add_budget, add_edits, add_example, add_problem, add_table, read_tolerance
 from certree.cli.outputs import add_force, save, warnings_on_standard_error
+from certree.plot import plot_agreement, plot_columns, plot_cuts, plot_trees
+from certree.plot.canvas import write_picture
 from certree.policy import BudgetPolicy, BudgetSet, good_policies
 from certree.tree import READABLE, Tree
 from certree.tree_set import TreeSet, good_trees
+
+PICTURES = ("columns", "cuts", "agreement", "trees")
+"""What is drawn of a set, and what the names of the files end in."""
 
 
 def add_parser(commands: Any) -> None:
@@ -39,6 +45,11 @@ def add_parser(commands: Any) -> None:
     add_budget(parser)
     parser.add_argument("--show", type=int, default=3, metavar="N", help="print so many trees, best first (default 3)")
     parser.add_argument("--out", type=Path, metavar="JSON", help="write what is known of the set to this file")
+    parser.add_argument(
+        "--plots", type=read_pictures, metavar="IMAGE",
+        help="also draw the set: with good.png the files are good-columns.png, good-cuts.png, good-agreement.png and "
+        "good-trees.png (or svg, pdf)",
+    )  # fmt: skip
     add_force(parser)
     add_example(
         parser,
@@ -47,7 +58,16 @@ def add_parser(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+def read_pictures(text: str) -> tuple[Path, ...]:
+    path = Path(text)
+    if path.suffix not in ("", ".png", ".svg", ".pdf"):
+        raise argparse.ArgumentTypeError(f"{text}: pictures are png, svg or pdf files, not {path.suffix[1:]!r}")
+    return tuple(path.with_name(f"{path.stem}-{name}{path.suffix or '.png'}") for name in PICTURES)
+
+
 def run(options: argparse.Namespace) -> int:
+    if options.plots and options.budget is not None:
+        raise ValueError("--plots draws sets without a budget; the set within one can be written with --out")
     trees = find_trees(options) if options.rewards is None else find_policies(options)
     known = trees.complete_part()
     if not trees.is_complete:
@@ -66,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
         if not save(options, options.out, known.to_json(n_trees=options.show)):
             return FAILED
         print(f"\nwritten to {options.out}")
+    if options.plots and not save_pictures(options, known):
+        return FAILED
     return DONE if trees.is_complete else LIMITED
 
 
@@ -133,3 +155,21 @@ def print_set(trees: TreeSet | BudgetSet, n_shown: int) -> None:
 def list_tests(tree: Tree) -> list[str]:
     """The tests from the root down, with as many digits as `fit` shows."""
     return [tree.test(node).describe(digits=READABLE) for node in tree.walk() if tree.column[node] >= 0]
+
+
+def save_pictures(options: argparse.Namespace, trees: TreeSet | BudgetSet) -> bool:
+    """Draws and writes all of them, and says where; False if one could not be written."""
+    drawn: tuple[Callable[[], Any], ...] = (
+        lambda: plot_columns(trees)[0],
+        lambda: plot_cuts(trees),
+        lambda: plot_agreement(trees, random_state=0),
+        lambda: plot_trees(trees)[0],
+    )
+    are_written = True
+    print()
+    for path, draw in zip(options.plots, drawn, strict=True):
+        if save(options, path, write_picture(draw(), path.suffix[1:], dpi=200)):
+            print(f"drawn to {path}")
+        else:
+            are_written = False
+    return are_written

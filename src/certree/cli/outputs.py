@@ -21,8 +21,8 @@ from typing import Any
 from certree.reading import IdleTestWarning, ReadingWarning
 from certree.writing import check_writable, is_special, replace_file
 
-INPUTS, DESTINATIONS = ("data", "model", "effects", "notes"), ("out", "plot", "scores")
-"""Options that name a file to read, and those that name a file to write."""
+INPUTS, DESTINATIONS = ("data", "model", "effects", "notes"), ("out", "plot", "plots", "scores")
+"""Options that name a file to read, and those that name one or several files to write."""
 STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
@@ -33,8 +33,10 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 def check_destinations(options: argparse.Namespace) -> None:
     """Before any work: an hour's search must not end at a folder that does not exist."""
-    paths = {name: getattr(options, name, None) for name in DESTINATIONS}
-    named = [(f"--{name}", path) for name, path in paths.items() if path is not None]
+    named: list[tuple[str, Path]] = []
+    for name in DESTINATIONS:
+        own = getattr(options, name, None) or ()
+        named += [(f"--{name}", path) for path in ((own,) if isinstance(own, Path) else own)]
     for flag, path in named:
         check_no_input(options, flag, path)
         if str(path) in STANDARD_OUTPUT:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from certree.cli.options import add_example, add_hiding, add_model, read_name
 from certree.cli.outputs import add_force, save
 from certree.export import export_text
 from certree.plot import plot_tree
+from certree.plot.canvas import write_picture
 from certree.tree import Tree
 
 
@@ -43,11 +43,8 @@ def run(options: argparse.Namespace) -> int:
     print(export_text(model, **shown), end="\n\n")
     print(model.certificate_.summary(model.tree_.renamed(labels=shown["class_names"]).labels))
     if options.plot is not None:
-        figure = plot_tree(model, **shown).get_figure(root=True)
-        assert figure is not None
-        picture = io.BytesIO()
-        figure.savefig(picture, format=options.plot.suffix[1:] or "png", dpi=200)
-        if not save(options, options.plot, picture.getvalue()):
+        picture = write_picture(plot_tree(model, **shown), options.plot.suffix[1:] or "png", dpi=200)
+        if not save(options, options.plot, picture):
             return FAILED
         print(f"\ndrawn to {options.plot}")
     return DONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 
@@ -12,6 +13,19 @@ def import_pyplot(caller: str) -> Any:
     except ImportError as error:
         raise ImportError(f"{caller} needs matplotlib: pip install 'certree[plot]'") from error
     return plt
+
+
+def write_picture(ax: Any, kind: str, **settings: Any) -> bytes:
+    """The file of a picture that nobody will look at in any other way: pyplot holds a figure until it is closed."""
+    import matplotlib.pyplot as plt
+
+    figure = ax.get_figure(root=True)
+    picture = io.BytesIO()
+    try:
+        figure.savefig(picture, format=kind, **settings)
+    finally:
+        plt.close(figure)
+    return picture.getvalue()
 
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:

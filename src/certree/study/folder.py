@@ -21,6 +21,7 @@ from typing import Any
 from certree.datasets.files import to_labels
 from certree.export import export_json
 from certree.plot import plot_tree
+from certree.plot.canvas import write_picture
 from certree.study.case import ACTIONS, LABELS, CaseStudy, PolicyRow
 from certree.study.pages import PAGES, write_pages
 from certree.study.summary import OPENING, summarise
@@ -163,13 +164,8 @@ def draw(name: str, model: Any) -> bytes:
     """A picture of a tree. The same tree gives the same bytes: no date, and names that follow from the content."""
     import matplotlib.pyplot as plt
 
-    picture = io.BytesIO()
     with plt.rc_context({"svg.hashsalt": name}):
-        figure = plot_tree(model).get_figure(root=True)
-        assert figure is not None
-        figure.savefig(picture, format="svg", metadata={"Date": None})
-        plt.close(figure)
-    return picture.getvalue()
+        return write_picture(plot_tree(model), "svg", metadata={"Date": None})
 
 
 def _name_models(case: CaseStudy) -> Iterable[tuple[str, Any]]:
