@@ -57,7 +57,7 @@ struct Arrays {
             const std::int32_t r = add(instance, *node.right);
             const auto at = static_cast<std::size_t>(id);
             axis[at] = tested.original_axis;
-            code[at] = tested.original_code[static_cast<std::size_t>(node.code)];
+            code[at] = tested.original_code(node.code);
             left[at] = l;
             right[at] = r;
         }

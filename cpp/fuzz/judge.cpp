@@ -34,7 +34,7 @@ void follow(const Problem& problem, const Instance& instance, const Node& node, 
     followed.depth = std::max(followed.depth, depth);
     if (!node.is_leaf()) {
         const Axis& axis = instance.axes.at(static_cast<std::size_t>(node.axis));
-        const int test = axis.original_code.at(static_cast<std::size_t>(node.code));
+        const int test = axis.original_code(node.code);
         test::Rows sides[2];
         for (const int row : rows) {
             sides[table.holds(axis.original_axis, test, row) ? 0 : 1].push_back(row);

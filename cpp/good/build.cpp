@@ -570,8 +570,8 @@ void Builder::join(std::int32_t number, int depth, const RootTests& found) {
             tests_.add(at(k).axis, at(k).code, at(k).next, ways);
         }
         const Axis& axis = instance_.axes[static_cast<std::size_t>(test.axis)];
-        edges_.push_back({axis.original_axis, axis.original_code[static_cast<std::size_t>(test.code)], *l, *r,
-                          tests_.number(ways), ways.n_tests});
+        edges_.push_back(
+            {axis.original_axis, axis.original_code(test.code), *l, *r, tests_.number(ways), ways.n_tests});
     }
     drafts_[static_cast<std::size_t>(number)].first_edge = first_edge;
     drafts_[static_cast<std::size_t>(number)].end_edge = static_cast<std::int64_t>(edges_.size());

@@ -142,18 +142,20 @@ RootTests RootTestFinder::find_closed(const RowSet& set, std::shared_ptr<const G
         }
         return most;
     };
-    for (std::size_t t = 0; t < n_tests; ++t) {
-        const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[t])];
-        SidesOfTest sides{axis.axis, local.test_code[t], 0, 0, gains.total(t, shift, penalty)};
-        if (least(set.worst, found, sides) > budget) {
-            continue;
+    for (const LocalAxis& axis : local.axes) {
+        for (std::int32_t test = 0; test < axis.n_tests; ++test) {
+            const auto t = static_cast<std::size_t>(axis.first_test + test);
+            SidesOfTest sides{axis.axis, axis.code_of(test), 0, 0, gains.total(t, shift, penalty)};
+            if (least(set.worst, found, sides) > budget) {
+                continue;
+            }
+            sides.left = split_gain(gains.left, t);
+            sides.right = split_gain(gains.right, t);
+            if (axis.is_reversed) {
+                std::swap(sides.left, sides.right);
+            }
+            found.tests.push_back(sides);
         }
-        sides.left = split_gain(gains.left, t);
-        sides.right = split_gain(gains.right, t);
-        if (axis.is_reversed) {
-            std::swap(sides.left, sides.right);
-        }
-        found.tests.push_back(sides);
     }
     return found;
 }
@@ -168,8 +170,11 @@ void RootTestFinder::leave_table() {
 std::int32_t RootTestFinder::test_at(const Local& local, std::int32_t axis, std::int32_t code) {
     const auto own = std::find_if(local.axes.begin(), local.axes.end(),
                                   [&](const LocalAxis& candidate) { return candidate.axis == axis; });
-    const auto codes = local.test_code.begin() + own->first_test;
-    return static_cast<std::int32_t>(std::find(codes, codes + own->n_tests, code) - local.test_code.begin());
+    std::int32_t test = 0;
+    while (own->code_of(test) != code) {
+        ++test;
+    }
+    return own->first_test + test;
 }
 
 // The side has two quadrants under every other test, and of each the sum and the best stump are known.
@@ -181,7 +186,7 @@ RootTests RootTestFinder::find_seconds(std::int32_t axis, std::int32_t code, boo
     const RoundedAmounts& amounts = whole_->prepared.amounts;
     const Amount penalty = unlimited_.penalty;
     const auto first = static_cast<std::size_t>(test_at(local, axis, code));
-    const bool is_inside = is_left != local.axes[static_cast<std::size_t>(local.test_axis[first])].is_reversed;
+    const bool is_inside = is_left != local.axes[local.axis_of(static_cast<std::int32_t>(first))].is_reversed;
     const Amount sum = is_inside ? pairs.total[first] : Amount{pairs.all} - pairs.total[first];
     RootTests found;
     found.are_gains = true;
@@ -197,7 +202,7 @@ RootTests RootTestFinder::find_seconds(std::int32_t axis, std::int32_t code, boo
         const std::int32_t* stumps = stumps_->at(first, second) + (is_inside ? 0 : 2);
         const auto leaf_gain = [&](Amount d) { return (magnitude(d) << amounts.shift) - 2 * penalty; };
         const auto split_gain = [&](std::int32_t gain) { return (Amount{gain} << amounts.shift) - 4 * penalty; };
-        SidesOfTest sides{other.axis, local.test_code[second], split_gain(stumps[0]), split_gain(stumps[1]), 0};
+        SidesOfTest sides{other.axis, other.code_of(0), split_gain(stumps[0]), split_gain(stumps[1]), 0};
         sides.total = std::max(leaf_gain(x), sides.left) + std::max(leaf_gain(sum - x), sides.right);
         if (least(worst, found, sides) > budget) {
             continue;
@@ -232,8 +237,7 @@ RootTests RootTestFinder::find_stumps(std::span<const std::int32_t> rows, Amount
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
         const Amount x = line_[static_cast<std::size_t>(layout.offset[a])];
         if (magnitude(x) + magnitude(y - x) >= least_gain) {
-            const auto test = static_cast<std::size_t>(local.axes[a].first_test);
-            found.tests.push_back({local.axes[a].axis, local.test_code[test], 0, 0});
+            found.tests.push_back({local.axes[a].axis, local.axes[a].code_of(0), 0, 0});
         }
     }
     return found;
@@ -245,8 +249,7 @@ void RootTestFinder::add_stumps(std::int32_t axis, std::int32_t code, bool is_le
     const PairTable& pairs = table_->pairs;
     const RoundedAmounts& amounts = table_->ground->prepared.amounts;
     const std::int32_t test = test_at(local, axis, code);
-    const auto own = static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)]);
-    const bool is_inside = is_left != local.axes[own].is_reversed;
+    const bool is_inside = is_left != local.axes[local.axis_of(test)].is_reversed;
     const std::int32_t* inside = pairs.row(test);
     const std::int32_t y = is_inside ? pairs.total[static_cast<std::size_t>(test)]
                                      : pairs.all - pairs.total[static_cast<std::size_t>(test)];
@@ -259,7 +262,7 @@ void RootTestFinder::add_stumps(std::int32_t axis, std::int32_t code, bool is_le
             const auto place = static_cast<std::size_t>(other.first_test + t);
             const std::int32_t x = is_inside ? both : pairs.total[place] - both;
             if (magnitude(x) + magnitude(Amount{y} - x) >= least_gain) {
-                to.push_back({other.axis, local.test_code[place]});
+                to.push_back({other.axis, other.code_of(t)});
             }
         }
     }
@@ -339,8 +342,7 @@ RootTests RootTestFinder::find_by_intervals(const RowSet& set, const Local& loca
                     return found;
                 }
                 if (sides.left + sides.right <= budget) {
-                    SidesOfTest kept{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + test)],
-                                     sides.left, sides.right};
+                    SidesOfTest kept{axis.axis, axis.code_of(test), sides.left, sides.right};
                     if (axis.is_reversed) {
                         std::swap(kept.left, kept.right);
                     }

@@ -131,7 +131,7 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
                 return true;
             }
             const std::pair here(static_cast<std::int32_t>(instance.axes.size()),
-                                 static_cast<std::int32_t>(axis.original_code.size()));
+                                 static_cast<std::int32_t>(axis.original_codes.size()));
             const auto [place, is_first] = seen.try_emplace(std::min(key, all - key), here);
             if (!is_first) {
                 instance.doubles.push_back({place->second.first, place->second.second, axis.original_axis});
@@ -141,12 +141,12 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
         if (axis.is_categorical) {
             for (std::size_t c = 0; c < n_codes; ++c) {
                 const bool kept = is_new(key_of_code[c]);
-                new_code[c] = kept ? static_cast<std::int32_t>(axis.original_code.size()) : -1;
+                new_code[c] = kept ? static_cast<std::int32_t>(axis.original_codes.size()) : -1;
                 if (kept) {
-                    axis.original_code.push_back(static_cast<std::int32_t>(c));
+                    axis.original_codes.push_back(static_cast<std::int32_t>(c));
                 }
             }
-            axis.n_tests = static_cast<std::int32_t>(axis.original_code.size());
+            axis.n_tests = static_cast<std::int32_t>(axis.original_codes.size());
             bool has_rest = false;
             for (std::size_t c = 0; c < n_codes; ++c) {
                 if (new_code[c] < 0) {
@@ -165,7 +165,7 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
                     continue;
                 }
                 if (c + 1 < n_codes && is_new(below)) {
-                    axis.original_code.push_back(static_cast<std::int32_t>(c));
+                    axis.original_codes.push_back(static_cast<std::int32_t>(c));
                     ++current;
                 }
             }
@@ -174,6 +174,9 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
         }
         if (axis.n_tests == 0) {
             continue;
+        }
+        if (axis.original_codes.back() == axis.n_tests - 1) {
+            axis.original_codes = {};  // ascending, so each is its own place
         }
         axis.codes.resize(n_rows);
         for (std::size_t r = 0; r < n_rows; ++r) {
@@ -357,7 +360,7 @@ std::size_t Instance::bytes() const {
             sizeof(Amount) +
         arm_count.size() * sizeof(std::int32_t);
     for (const Axis& axis : axes) {
-        sum += (axis.codes.size() + axis.original_code.size()) * sizeof(std::int32_t);
+        sum += (axis.codes.size() + axis.original_codes.size()) * sizeof(std::int32_t);
     }
     return sum;
 }

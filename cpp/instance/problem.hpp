@@ -67,8 +67,13 @@ struct Axis {
                                // codes from n_tests on have no test of their own
     bool is_categorical = false;
     std::int32_t original_axis = 0;
-    std::vector<std::int32_t> original_code;  // of each test, in the caller's codes
-    std::vector<std::int32_t> codes;          // of each merged row
+    std::vector<std::int32_t> original_codes;  // see original_code; empty: every test is the caller's of that number
+    std::vector<std::int32_t> codes;           // of each merged row
+
+    // A test, in the caller's codes.
+    std::int32_t original_code(std::int32_t test) const {
+        return original_codes.empty() ? test : original_codes[static_cast<std::size_t>(test)];
+    }
 };
 
 // A test of the caller that was left out because it parts all rows as a test of the instance does.

@@ -101,8 +101,6 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
             draft.axis.n_tests = axis.n_tests;
             draft.axis.n_codes = axis.n_codes;
             draft.axis.codes = axis.codes.data();
-            draft.test_code.resize(static_cast<std::size_t>(axis.n_tests));
-            std::iota(draft.test_code.begin(), draft.test_code.end(), 0);
             drafts.push_back(std::move(draft));
             continue;
         }
@@ -175,25 +173,30 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
     };
     std::stable_sort(drafts.begin(), drafts.end(), [&](const Draft& x, const Draft& y) { return group(x) < group(y); });
     axes.reserve(drafts.size());
-    std::size_t n_codes = 0;
+    std::size_t n_stored = 0;
     for (const Draft& draft : drafts) {
-        n_codes += draft.test_code.size();
+        n_stored += draft.test_code.size();
     }
-    test_code.reserve(n_codes);
-    test_axis.reserve(n_codes);
+    test_code_store_.reserve(n_stored);  // so that it stays where it is
     for (Draft& draft : drafts) {
         if (draft.axis.codes == nullptr) {
             draft.axis.codes = code_store_.data() + draft.store;
+            draft.axis.test_codes = test_code_store_.data() + test_code_store_.size();
+            test_code_store_.insert(test_code_store_.end(), draft.test_code.begin(), draft.test_code.end());
         }
         draft.axis.first_test = n_tests;
         n_tests += draft.axis.n_tests;
         n_step_axes += group(draft) == 0 ? 1 : 0;
         n_single_axes += group(draft) == 2 ? 1 : 0;
-        test_code.insert(test_code.end(), draft.test_code.begin(), draft.test_code.end());
-        test_axis.insert(test_axis.end(), draft.test_code.size(), static_cast<std::int32_t>(axes.size()));
-        draft.test_code = {};
         axes.push_back(draft.axis);
     }
+}
+
+std::size_t Local::axis_of(std::int32_t test) const {
+    const auto after = std::upper_bound(axes.begin(), axes.end(), test, [](std::int32_t value, const LocalAxis& axis) {
+        return value < axis.first_test;
+    });
+    return static_cast<std::size_t>(after - axes.begin()) - 1;
 }
 
 namespace {

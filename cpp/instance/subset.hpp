@@ -32,8 +32,11 @@ struct LocalAxis {
     std::int32_t first_test = 0;  // tests of all axes are numbered through
     bool is_categorical = false;
     bool is_reversed = false;
-    const std::int32_t* codes = nullptr;  // of each row of the set, in its order
+    const std::int32_t* codes = nullptr;       // of each row of the set, in its order
+    const std::int32_t* test_codes = nullptr;  // see code_of; nullptr: the tests are numbered as in the instance
 
+    // A test's code in the instance (with sides swapped on a reversed axis).
+    std::int32_t code_of(std::int32_t test) const { return test_codes == nullptr ? test : test_codes[test]; }
     bool holds(std::int32_t code, std::int32_t test) const { return is_categorical ? code == test : code <= test; }
 };
 
@@ -45,15 +48,17 @@ struct Local {
     std::int32_t n_step_axes = 0;    // ordered axes with at least two tests
     std::int32_t n_single_axes = 0;  // axes with one test
     std::vector<LocalAxis> axes;
-    std::vector<std::int32_t> test_code;  // instance code of each test (with sides swapped on a reversed axis)
-    std::vector<std::int32_t> test_axis;  // local axis of each test
 
     Local(const Instance& instance, const RowSet& set);
     // Of some axes only, by their numbers in the instance.
     Local(const Instance& instance, const RowSet& set, const std::vector<std::int32_t>& chosen);
 
+    // The place in `axes` of a test that is numbered through; not for inner loops.
+    std::size_t axis_of(std::int32_t test) const;
+
 private:
     PooledVector<std::int32_t> code_store_;
+    std::vector<std::int32_t> test_code_store_;
 };
 
 struct Split {

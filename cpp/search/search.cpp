@@ -557,7 +557,7 @@ void Search::look_at(const Subproblem& problem, const Local& local, Amount deep,
                      Frontier& frontier) {
     statistics_.probes.fetch_add(1, std::memory_order_relaxed);
     const LocalAxis& axis = local.axes[static_cast<std::size_t>(look.interval.axis)];
-    const RootTest test{axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test + look.test)]};
+    const RootTest test{axis.axis, axis.code_of(look.test)};
     if (is_elsewhere(problem)) {
         look_elsewhere(problem, test, axis.is_reversed, look, frontier);
         return;

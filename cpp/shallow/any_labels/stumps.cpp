@@ -141,7 +141,7 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
             if (is_enough(left) && is_enough(right.data())) {
                 const double both = purity(left) + purity(right.data());
                 if (both > best.purity) {
-                    best = {both, {axis.axis, local.test_code[static_cast<std::size_t>(axis.first_test) + test]}};
+                    best = {both, {axis.axis, axis.code_of(static_cast<std::int32_t>(test))}};
                 }
             }
         }
@@ -185,8 +185,9 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
         }
     }
     if (most > -unreachable) {
-        const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[best])];
-        put_stump(set, axis.axis, local.test_code[best], outcome);
+        const auto test = static_cast<std::int32_t>(best);
+        const LocalAxis& axis = local.axes[local.axis_of(test)];
+        put_stump(set, axis.axis, axis.code_of(test - axis.first_test), outcome);
     }
     if (!control_.should_stop()) {
         outcome.lower = outcome.best();

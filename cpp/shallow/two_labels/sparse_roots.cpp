@@ -120,16 +120,16 @@ std::vector<SideSums> find_side_sums(const Prepared& prepared, const std::vector
     std::vector<SideSums> found(tests.size());
     for (const LocalAxis& child : local.axes) {
         SidesByCode sides(child, amounts);
-        std::int32_t root = -1;
+        std::size_t root = local.axes.size();  // none
         Amount left = 0;
         std::int32_t n_moved = 0;
         for (std::size_t k = 0; k < tests.size(); ++k) {
             if (prepared.control.should_stop()) {
                 return {};
             }
-            const std::int32_t axis = local.test_axis[static_cast<std::size_t>(tests[k])];
-            const LocalAxis& asked = local.axes[static_cast<std::size_t>(axis)];
-            const ActiveRows::Codes& active = prepared.active.axes[static_cast<std::size_t>(axis)];
+            const std::size_t axis = local.axis_of(tests[k]);
+            const LocalAxis& asked = local.axes[axis];
+            const ActiveRows::Codes& active = prepared.active.axes[axis];
             const auto test = static_cast<std::size_t>(tests[k] - asked.first_test);
             // Sides of an ordered axis grow from test to test; a category stands alone.
             if (axis != root || asked.is_categorical) {

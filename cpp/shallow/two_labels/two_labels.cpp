@@ -82,8 +82,9 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         return answer;
     }
     const auto set_root = [&](std::int32_t test) {
-        answer.axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])].axis;
-        answer.code = local.test_code[static_cast<std::size_t>(test)];
+        const LocalAxis& axis = local.axes[local.axis_of(test)];
+        answer.axis = axis.axis;
+        answer.code = axis.code_of(test - axis.first_test);
     };
     if (depth == 1) {
         std::int32_t test = -1;
@@ -182,7 +183,7 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
 // sets the goal. False: it was stopped, and nothing has changed.
 bool TwoLabels::try_root(const RowSet& set, const Local& local, std::int32_t test, int depth, Amount& goal,
                          Answer& answer) const {
-    const LocalAxis& axis = local.axes[static_cast<std::size_t>(local.test_axis[static_cast<std::size_t>(test)])];
+    const LocalAxis& axis = local.axes[local.axis_of(test)];
     const Split split = split_rows(instance_, set, axis, test - axis.first_test);
     // Sides may be swapped here; only their sum matters.
     const Answer left = solve(split.left, Local(instance_, split.left), depth - 1, goal - penalty_);
@@ -203,7 +204,7 @@ bool TwoLabels::try_root(const RowSet& set, const Local& local, std::int32_t tes
         goal = left.value + right.value;
         answer.value = goal;
         answer.axis = axis.axis;
-        answer.code = local.test_code[static_cast<std::size_t>(test)];
+        answer.code = axis.code_of(test - axis.first_test);
         if (axis.is_reversed) {
             std::swap(left_tree, right_tree);
         }
@@ -312,11 +313,11 @@ void TwoLabels::settle_exactly(const Prepared& prepared, const RowSet& set, cons
     const auto best = static_cast<std::size_t>(std::max_element(gains.begin(), gains.end()) - gains.begin());
     const Amount value = (set.worst - gains[best]) >> 1;
     if (value < goal) {
-        const auto test = static_cast<std::size_t>(doubts[best]);
+        const LocalAxis& axis = local.axes[local.axis_of(doubts[best])];
         answer.value = goal = value;
         answer.tree = nullptr;
-        answer.axis = local.axes[static_cast<std::size_t>(local.test_axis[test])].axis;
-        answer.code = local.test_code[test];
+        answer.axis = axis.axis;
+        answer.code = axis.code_of(doubts[best] - axis.first_test);
     }
     answer.lower = std::max(answer.lower, goal);
 }
