@@ -266,8 +266,8 @@ def make_features(
     if without:
         axes, codes = _leave_out(without, table, columns, axes, codes)
     matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
-    for row, axis_codes in zip(matrix, codes, strict=True):
-        row[:] = axis_codes
+    for row in matrix[::-1]:
+        row[:] = codes.pop()  # what has been copied need not be held any longer
     matrix.flags.writeable = False
     idle: Forbidden = (*unknown, *_find_idle(without, table, columns))
     return Features(
