@@ -35,6 +35,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
         ([1, 1, 1], "sample_weight has 3 entries, but X has 4 rows"),
         ([[1], [1], [1], [1]], "sample_weight must be one-dimensional"),
         (["a", "b", "c", "d"], "sample_weight must hold numbers"),
+        (np.array([1, 2, 3, 4], dtype="datetime64[s]"), "sample_weight must hold numbers: .* datetime64"),
+        (np.array([1, 2, 3, 4], dtype="timedelta64[s]"), "sample_weight must hold numbers: .* timedelta64"),
+        ([1, 1, 1 + 1j, 1], "sample_weight must hold numbers: .* complex128"),
         ([1e308, 1e308, 1, 1], "sample_weight is too large"),
     ],
 )

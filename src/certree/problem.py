@@ -547,7 +547,11 @@ def read_weights(given: Any, n_rows: int) -> Array:
         return np.ones(n_rows)
     weights: Array
     try:
-        weights = np.asarray(given, dtype=np.float64)
+        raw = np.asarray(given)
+        # Numpy would take the real part, or the nanoseconds since 1970, for a weight.
+        if raw.dtype.kind in "cmM":
+            raise TypeError(f"not values of type {raw.dtype}")
+        weights = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError(f"sample_weight must hold numbers: {error}") from error
     if weights.ndim == 0:
