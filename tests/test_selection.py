@@ -43,6 +43,16 @@ def test_the_mean_is_weighted_and_its_error_that_of_a_ratio() -> None:
     assert (scaled.value, scaled.error) == pytest.approx((found.value, found.error))
 
 
+@pytest.mark.parametrize("power", [-1074, -1000, -600, 600, 1010])
+def test_weights_of_any_scale_have_the_same_error(power: int) -> None:
+    """Their squares are no floats any more, and an error of 0 would promise a loss that is known exactly."""
+    rng = np.random.default_rng(0)
+    terms, weights = rng.random(40), rng.integers(1, 9, 40).astype(float)
+    clusters = np.arange(40) // 3
+    for own in (None, clusters):
+        assert estimate_mean(terms, np.ldexp(weights, power), own) == estimate_mean(terms, weights, own)
+
+
 def test_equal_weights_give_the_usual_standard_error() -> None:
     terms = np.array([0.0, 1.0, 1.0, 0.0, 1.0])
     assert estimate_mean(terms, np.ones(5)).error == pytest.approx(terms.std(ddof=1) / np.sqrt(5))

@@ -214,6 +214,8 @@ def most_frequent(labels: Array, weights: Array) -> Any:
 
 def estimate_mean(terms: Array, weights: Array, clusters: Array | None = None, level: float = 0.95) -> Estimate:
     """The weighted mean of terms, with the error of a ratio of two sums over independent rows or clusters."""
+    # Squares of extreme weights would leave the range of floats, and an error of 0 behind. Powers of two round nothing.
+    weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
     total = weights.sum()
     mean = float(weights @ terms / total)
     deviations: Array = weights * (terms - mean)
