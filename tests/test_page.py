@@ -181,6 +181,15 @@ def test_every_tree_of_a_budget_curve_is_judged_on_held_out_rows(tmp_path: Path)
         assert words in worth
 
 
+def test_the_slider_of_a_budget_says_where_its_own_tree_is(tmp_path: Path) -> None:
+    for budget, is_between in ((0.4, True), (0.6, False)):
+        model, X, log, scores = make_log_case(budget)
+        page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", folds=3).read_text("utf-8")
+        spend = model.certificate_["budget"]["spend"]
+        own = f"own tree, which spends {spend:.4g} per row, lies between them"
+        assert (own in section(page, "front")) is is_between, budget
+
+
 def test_few_rows_are_hidden_everywhere(tmp_path: Path) -> None:
     case = make_classifier()
     tree = case.model.tree_

@@ -19,6 +19,7 @@ from certree.page.given import Given
 from certree.page.lots import draw_lots
 from certree.page.plain import Words, conditions
 from certree.policy.budget_set import BudgetSet
+from certree.policy.curve import BudgetCurve
 from certree.policy.evaluation import Estimate, Evaluation
 from certree.policy.path import PolicyPath
 from certree.reading import describe_readings
@@ -230,7 +231,8 @@ def show_front(view: View) -> str:
     if front is None and view.parts.curve is not None:
         text = "Every budget has a best tree of its own. The section on worth shows what each of them buys."
         held = paragraph(escape(view.parts.reasons.get("held_out", "")))
-        return paragraph(text) + held + show_slider("Smaller or larger budget", len(view.parts.curve))
+        slider = show_slider("Smaller or larger budget", len(view.parts.curve))
+        return paragraph(text + _say_between(view, view.parts.curve)) + held + slider
     if front is None:
         return absent(view, "curve" if view.given.has_budget else "front")
     figures = [front.value(point) if isinstance(front, PolicyPath) else point.loss for point in front]
@@ -260,6 +262,18 @@ def show_front(view: View) -> str:
         )
     slider = show_slider("Smaller or larger", len(front))
     return f"{paragraph(whole)}{draw_chart('Trees of every size', 'leaves', name, series)}{held}{slider}"
+
+
+def _say_between(view: View, curve: BudgetCurve) -> str:
+    """Why the slider does not begin at the page's own tree: a curve has only the trees that some price of spending
+    makes best, and the best tree within a budget may lie between two of them."""
+    own, point = view.certificate["budget"], curve.at(view.given.budget)
+    if math.isclose(own["spend"], point.spend, rel_tol=1e-9, abs_tol=1e-12):
+        return ""
+    return (
+        " The slider holds those trees that are best at some price of spending, and begins at the last one that this "
+        f"page's budget pays for. The page's own tree, which spends {number(own['spend'])} per row, lies between them."
+    )
 
 
 def show_slider(name: str, count: int) -> str:
