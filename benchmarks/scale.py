@@ -1,12 +1,13 @@
 """How a fit on a table in parts scales: rows, workers and memory, beside a histogram booster on the same cluster.
 
-    python -m benchmarks.scale --rows 1000000 10000000 --workers 1 2 --repeats 5 --xgboost
+    python -m benchmarks.scale --rows 1000000 10000000 --workers 1 2 --repeats 5 --xgboost --results benchmarks/results
 
 Every worker is a process of one thread on this machine, in a cluster that is started anew for every line. The table is
 made where it lies, from a seed, and persisted as 32-bit floats. Seconds are those of a whole fit, in the median of all
 repeats, which a second table lists one by one with the processor time of the busiest worker and of this process, which
 is client and scheduler. Memory is the largest that any worker held. A worker that exceeds its memory is a result, too.
-After the last fit its certificate is checked against the table in parts.
+After the last fit its certificate is checked against the table in parts. The booster is fitted with the most workers
+alone, and as often as `--xgboost-repeats` says. With `--results` a page and a CSV file are written there.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import resource
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -27,10 +29,14 @@ import numpy as np
 from dask.utils import format_bytes, parse_bytes
 from distributed import Client, LocalCluster
 
+from benchmarks.report import write_study
+from benchmarks.studies import Study, Verdict
 from certree import certify
 from certree.dask import DaskSparseTreeClassifier
 
 DEPTH, PENALTY = 3, 0.001
+FASTER, LONGER = 1.5, 11.0
+"""How much faster two workers must be than one, and how much longer ten times the rows may take."""
 
 HEADER = """\
 | rows | workers | measured, seconds | the model's seconds | largest worker | coded rows per worker | \
@@ -76,6 +82,8 @@ class Measured:
     peak: float = 0.0
     """Megabytes."""
     model: Any = None
+    is_certified: bool = False
+    """Whether the certificate of the last fit holds on the table in parts."""
 
 
 def read_peak() -> float:
@@ -97,6 +105,7 @@ def fit_certree(table: Any, thresholds: int, measured: Measured) -> None:
 def check_certree(table: Any, measured: Measured) -> None:
     model, start = measured.model, time.perf_counter()
     verdict = certify.check(model.certificate_, model.tree_, *table)
+    measured.is_certified = model.status_ == "optimal" and verdict.holds
     said = "holds" if verdict.holds else f"does not hold: {verdict.failures}"
     steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in model.statistics_["step_seconds"].items())
     print(f"the last fit: {steps}; its certificate {said}, checked in {time.perf_counter() - start:.1f} s", flush=True)
@@ -134,8 +143,13 @@ def run_watched(run: Callable[[], None], client: Client, patience: float) -> str
     return f"not done after {patience:g} s" if thread.is_alive() else "".join(wrong)
 
 
+def share_memory(arguments: argparse.Namespace, n_workers: int) -> int:
+    """Bytes of each worker."""
+    return int(parse_bytes(arguments.memory or "4GB")) // (1 if arguments.memory else n_workers)
+
+
 def measure(arguments: argparse.Namespace, n_rows: int, n_workers: int, contender: str) -> Measured:
-    memory = parse_bytes(arguments.memory or "4GB") // (1 if arguments.memory else n_workers)
+    memory = share_memory(arguments, n_workers)
     measured = Measured()
     with (
         LocalCluster(
@@ -159,7 +173,7 @@ def measure(arguments: argparse.Namespace, n_rows: int, n_workers: int, contende
             workers = [now - before[0].get(address, 0.0) for address, now in after[0].items()]
             measured.busy.append((max(workers), after[1] - before[1]))
 
-        for _ in range(arguments.repeats):
+        for _ in range(arguments.repeats if contender == "certree" else arguments.xgboost_repeats):
             wrong = run_watched(run, client, arguments.patience)
             if wrong:
                 measured.answer = f"{contender}: {wrong} ({format_bytes(memory)} each)"
@@ -194,6 +208,61 @@ def write_modelled(n_rows: int, n_workers: int, n_cells: int) -> str:
     return f"| {n_rows:,} | {n_workers} | not measured | {seconds} | not measured | {coded} | {sums} | |"
 
 
+Found = Mapping[tuple[str, int, int], Measured]
+"""By contender, rows and workers."""
+
+
+def judge(found: Found, memory: Mapping[int, int]) -> list[Verdict]:
+    """What was asked for and what was found; `memory` has the bytes of each worker by the number of workers."""
+    ours = {key[1:]: own for key, own in found.items() if key[0] == "certree"}
+    medians = {key: statistics.median(own.seconds) for key, own in ours.items() if own.seconds}
+    most_rows, least_rows = max(key[0] for key in ours), min(key[0] for key in ours)
+    most_workers = max(key[1] for key in ours)
+    largest = ours[most_rows, most_workers]
+    limit = memory[most_workers] / 2**20
+    words = f"{largest.answer}, the largest worker held {largest.peak:,.0f} MB of {limit:,.0f} MB"
+    verdicts = [
+        Verdict(
+            f"{most_rows:,} rows on {most_workers} workers: certified, within the memory",
+            words,
+            largest.is_certified and 0 < largest.peak <= limit,
+        )
+    ]
+    if {(most_rows, 1), (most_rows, 2)} <= medians.keys():
+        times = medians[most_rows, 1] / medians[most_rows, 2]
+        target = f"{most_rows:,} rows: two workers at least {FASTER:g} times as fast as one"
+        verdicts.append(Verdict(target, f"{times:.2f} times", times >= FASTER))
+    if most_rows == 10 * least_rows and {(most_rows, most_workers), (least_rows, most_workers)} <= medians.keys():
+        times = medians[most_rows, most_workers] / medians[least_rows, most_workers]
+        target = f"ten times the rows on {most_workers} workers: at most {LONGER:g} times as long"
+        verdicts.append(Verdict(target, f"{times:.2f} times", times <= LONGER))
+    for (contender, n_rows, n_workers), own in found.items():
+        if contender == "xgboost":
+            seconds = f"{statistics.median(own.seconds):.1f} s" if own.seconds else "no time"
+            target = f"xgboost's histogram booster, 100 trees, {n_rows:,} rows on {n_workers} workers"
+            verdicts.append(Verdict(target, f"{seconds}; {own.answer}", None))
+    return verdicts
+
+
+def list_figures(found: Found, memory: Mapping[int, int]) -> list[dict[str, Any]]:
+    """For the CSV file: one line per fit, or one for a fit that gave nothing."""
+    nothing: tuple[list[float | None], list[tuple[float | None, float | None]]] = ([None], [(None, None)])
+    return [
+        {
+            "contender": contender, "rows": n_rows, "workers": n_workers, "bytes_per_worker": memory[n_workers],
+            "seconds": seconds, "worker_processor_seconds": worker, "client_processor_seconds": client,
+            "largest_worker_megabytes": own.peak, "answer": own.answer, "is_certified": own.is_certified,
+        }
+        for (contender, n_rows, n_workers), own in found.items()
+        for seconds, (worker, client) in zip(own.seconds or nothing[0], own.busy or nothing[1], strict=True)
+    ]  # fmt: skip
+
+
+def make_study(found: Found, memory: Mapping[int, int], lines: Sequence[str]) -> Study:
+    title = "Tables in parts: rows, workers and memory"
+    return Study("scale", title, judge(found, memory), list(lines), list_figures(found, memory))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000])
@@ -204,14 +273,17 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--memory", default=None, help="of each worker; else all of them share 4 GB")
     parser.add_argument("--xgboost", action="store_true", help="time its histogram booster as well")
+    parser.add_argument("--xgboost-repeats", type=int, default=1)
+    parser.add_argument("--results", type=Path, default=None, help="where a page and a CSV file are written")
     parser.add_argument("--patience", type=float, default=900, help="seconds after which a fit is given up")
     arguments = parser.parse_args()
     lines, details, ratios, n_cells = [], [], [], 0
+    found: dict[tuple[str, int, int], Measured] = {}
     for contender in ("certree", "xgboost") if arguments.xgboost else ("certree",):
         medians: dict[tuple[int, int], float] = {}
         for n_rows in arguments.rows:
-            for n_workers in arguments.workers:
-                measured = measure(arguments, n_rows, n_workers, contender)
+            for n_workers in arguments.workers if contender == "certree" else [max(arguments.workers)]:
+                found[contender, n_rows, n_workers] = measured = measure(arguments, n_rows, n_workers, contender)
                 lines.append(write_measured(arguments, n_rows, n_workers, measured))
                 n_cells = max(n_cells, measured.n_cells)
                 print(lines[-1], flush=True)
@@ -232,7 +304,11 @@ def main() -> None:
                 )
     if n_cells and (arguments.columns, arguments.thresholds) == (20, 32):
         lines.append(write_modelled(10_000_000_000, 100, n_cells))
-    print("", HEADER, *lines, "", DETAILS, *details, "", *ratios, sep="\n")
+    page = [HEADER, *lines, "", DETAILS, *details, "", *(f"- {ratio}" for ratio in ratios)]
+    print("", *page, sep="\n")
+    if arguments.results is not None:
+        memory = {n_workers: share_memory(arguments, n_workers) for n_workers in arguments.workers}
+        write_study(make_study(found, memory, page), arguments.results)
 
 
 if __name__ == "__main__":

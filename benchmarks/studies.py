@@ -17,7 +17,8 @@ class Verdict:
 
     target: str
     found: str
-    is_met: bool
+    is_met: bool | None
+    """None where nothing was asked for but a report."""
 
 
 @dataclass(frozen=True)
