@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import itertools
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from random_problems import tables
 
 from certree import Problem, SparseTreeClassifier
 from certree.features import bin_numeric, make_features, separate
+from certree.fingerprint import fingerprint_columns
 from certree.solver import bin_numeric as bin_numeric_native
 from certree.table import read_table
 from certree.tree import Tree
@@ -52,6 +54,22 @@ def test_an_axis_test_and_its_column_test_are_the_same(table: RandomTable, thres
             tree = stump_of(problem, index, code)
             holds = tree.apply(table.X) == 1
             np.testing.assert_array_equal(holds, expected ^ features.test(index, code).is_swapped)
+
+
+@given(tables(depths=(2,)), st.booleans())
+def test_values_read_off_the_rows_are_those_that_were_held(table: RandomTable, has_forbidden: bool) -> None:
+    """Columns with more distinct values than are kept sorted."""
+    first = make_features(table.X)
+    forbidden = [first.question(0, 0)] if has_forbidden and first.axes else None
+    held = make_features(table.X, forbidden=forbidden)
+    with patch("certree.features.MOST_HELD", 0):
+        read = make_features(table.X, forbidden=forbidden)
+    assert [axis.size for axis in read.axes] == [axis.size for axis in held.axes]
+    for place, axis in enumerate(held.axes):
+        assert read.axes[place].thresholds.tolist() == axis.thresholds.tolist()
+        for code in range(axis.size if axis.is_categorical else axis.size - 1):
+            assert read.question(place, code) == held.question(place, code)
+    assert fingerprint_columns(read) == fingerprint_columns(held)
 
 
 @given(

@@ -596,11 +596,11 @@ def check_tests(tree: Tree, problem: Problem) -> list[str]:
 def _offers(axis: Axis, test: Test, category: int, column: Column) -> bool:
     if test.threshold is not None:
         # The threshold lies between two neighbours; which two, a search of the sorted values says.
-        code = int(np.searchsorted(axis.above, test.threshold, side="right"))
+        code = int(np.searchsorted(axis.gaps.held().above, test.threshold, side="right"))
         first = 1 if axis.view == "missing first" else 0
-        codes = [code + first] if code < len(axis.below) else []
+        codes = [code + first] if code < len(axis.gaps) else []
     elif column.kind in ("numeric", "ordered"):
-        codes = [0] if axis.view == "missing first" else [len(axis.below)] if axis.view == "missing last" else []
+        codes = [0] if axis.view == "missing first" else [len(axis.gaps)] if axis.view == "missing last" else []
     else:
         codes = list(range(axis.size if axis.is_categorical else axis.size - 1))
         if len(codes) > 1 and axis.is_categorical:

@@ -84,6 +84,76 @@ LEAF = ColumnTest(-1)
 """What a tree stores where nothing is tested."""
 
 
+MOST_HELD = 1 << 14
+"""Distinct values of a column that are kept sorted; more of them are read off the rows where they are needed."""
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Where the thresholds of an axis lie: each in the gap between two neighbouring values. Categories have none."""
+
+    below: Array = field(default_factory=lambda: np.empty(0))
+    """float64; for each threshold the largest value below it."""
+    above: Array = field(default_factory=lambda: np.empty(0))
+    """float64; for each threshold the smallest value above it."""
+
+    def __len__(self) -> int:
+        return len(self.below)
+
+    def at(self, index: int) -> tuple[float, float]:
+        """The two neighbours of one threshold."""
+        return float(self.below[index]), float(self.above[index])
+
+    def distinct(self) -> Array:
+        """float64; all of the neighbours, ascending."""
+        return np.concatenate((self.below, self.above[-1:]))
+
+    def held(self) -> Gaps:
+        return self
+
+    def read_from(self, codes: Array) -> Gaps:  # noqa: ARG002
+        return self
+
+
+@dataclass(frozen=True)
+class GapsOfRows:
+    """The same between all values of a column. As many as a million rows have would take more memory than the codes of
+    the axis, so they are not held: a tree asks for a handful of them."""
+
+    values: Array
+    """float64, one per row."""
+    codes: Array
+    """int32, one per row."""
+    first: int
+    """The code of the least value."""
+    n_values: int
+
+    def __len__(self) -> int:
+        return self.n_values - 1
+
+    def at(self, index: int) -> tuple[float, float]:
+        """The two neighbours of one threshold."""
+        return self._value(index), self._value(index + 1)
+
+    def distinct(self) -> Array:
+        """float64; all of the neighbours, ascending."""
+        by_code = np.empty(self.first + self.n_values + 1)  # with room for what is missing, at either end
+        by_code[self.codes] = self.values
+        return by_code[self.first : self.first + self.n_values]
+
+    def held(self) -> Gaps:
+        """The same, sorted for good."""
+        distinct = self.distinct()
+        return Gaps(distinct[:-1], distinct[1:])
+
+    def read_from(self, codes: Array) -> GapsOfRows:
+        """From another array that holds the same codes."""
+        return replace(self, codes=codes)
+
+    def _value(self, rank: int) -> float:
+        return float(self.values[np.argmax(self.codes == self.first + rank)])
+
+
 @dataclass(frozen=True)
 class Axis:
     """How the codes of one axis read as values of a column."""
@@ -91,10 +161,7 @@ class Axis:
     column: int
     view: View
     size: int
-    below: Array = field(default_factory=lambda: np.empty(0))
-    """float64; for each threshold the largest value below it. Empty for categories."""
-    above: Array = field(default_factory=lambda: np.empty(0))
-    """float64; for each threshold the smallest value above it."""
+    gaps: Gaps | GapsOfRows = field(default_factory=Gaps)
     category: int = -1
     """Of the view "one category": which one."""
     kept: Array | None = None
@@ -105,7 +172,8 @@ class Axis:
     @property
     def thresholds(self) -> Array:
         """float64; halfway between neighbouring values."""
-        return np.array([separate(*pair) for pair in zip(self.below.tolist(), self.above.tolist(), strict=True)])
+        gaps = self.gaps.held()
+        return np.array([separate(*pair) for pair in zip(gaps.below.tolist(), gaps.above.tolist(), strict=True)])
 
     @property
     def is_categorical(self) -> bool:
@@ -129,15 +197,14 @@ class Axis:
             if code == 0:
                 return ColumnTest(self.column, missing_left=True)
             return ColumnTest(self.column, threshold=self._threshold(code - 1, column), missing_left=True)
-        if code == len(self.below):
+        if code == len(self.gaps):
             return ColumnTest(self.column, missing_left=True, is_swapped=True)
         return ColumnTest(self.column, threshold=self._threshold(code, column))
 
     def _threshold(self, index: int, column: Column) -> float:
-        if column.kind == "ordered":
-            return float(self.below[index])  # a category that was seen, so that the test can name it
-        # One alone: an axis may have tens of thousands, and a tree a handful.
-        return separate(float(self.below[index]), float(self.above[index]))
+        below, above = self.gaps.at(index)
+        # Of an ordered column a category that was seen, so that the test can name it.
+        return below if column.kind == "ordered" else separate(below, above)
 
 
 @dataclass(frozen=True)
@@ -254,7 +321,8 @@ def make_features(
         else:
             column, numbers, distinct = _read_numbers(index, table, order, binner)
             n_distinct = len(distinct)
-            new_axes, new_codes = _make_axes(index, numbers, distinct, own, masses, has_missing=column.has_missing)
+            new_axes, new_codes = _make_axes(index, numbers, distinct, own, masses, values, column)
+            del numbers, distinct  # a million rows' worth, while the next column is read
         remark = "" if index in chosen else remark_on(index, table)
         n_missing = count_missing(values) if column.has_missing else 0
         own_order = column.categories if order is not None else ()
@@ -266,8 +334,9 @@ def make_features(
     if without:
         axes, codes = _leave_out(without, table, columns, axes, codes)
     matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
-    for row in matrix[::-1]:
-        row[:] = codes.pop()  # what has been copied need not be held any longer
+    for place in reversed(range(len(axes))):
+        matrix[place] = codes.pop()  # what has been copied need not be held any longer
+        axes[place] = replace(axes[place], gaps=axes[place].gaps.read_from(matrix[place]))
     matrix.flags.writeable = False
     idle: Forbidden = (*unknown, *_find_idle(without, table, columns))
     return Features(
@@ -348,33 +417,38 @@ def _make_axes(
     distinct: Array,
     thresholds: str | int | Sequence[Value | None],
     masses: Array | None,
-    *,
-    has_missing: bool,
+    values: Array,
+    column: Column,
 ) -> tuple[list[Axis], list[Array]]:
     """The axes of a column of numbers, and their codes."""
-    below, above = distinct[:-1], distinct[1:]
+    gaps = Gaps(distinct[:-1], distinct[1:])
     cuts: Array | None = None
     if not isinstance(thresholds, (str, int)):
         if not thresholds:
             return [], []
         cuts = _given_cuts(thresholds, distinct)
-    elif not isinstance(thresholds, str) and len(below) > thresholds:
+    elif not isinstance(thresholds, str) and len(gaps) > thresholds:
         cuts = _quantile_cuts(codes, len(distinct), thresholds, masses)
     if cuts is not None:
         bins = np.searchsorted(cuts, np.arange(len(distinct))).astype(np.int32)
         codes = np.where(codes < 0, np.int32(-1), bins[codes])
-        below, above = distinct[cuts], distinct[cuts + 1]
-    n_bins = len(below) + (len(distinct) > 0)
-    if not has_missing:
-        return _only_if_useful(Axis(index, "values", n_bins, below, above), codes)
+        gaps = Gaps(distinct[cuts], distinct[cuts + 1])
+    n_bins = len(gaps) + (len(distinct) > 0)
+
+    def make(view: View, codes: Array, n_missing: int, first: int) -> Axis:
+        is_held = cuts is not None or column.kind == "ordered" or n_bins <= MOST_HELD
+        return Axis(index, view, n_bins + n_missing, gaps if is_held else GapsOfRows(values, codes, first, n_bins))
+
+    if not column.has_missing:
+        return _only_if_useful(make("values", codes, 0, 0), codes)
     if n_bins == 0:
         return [], []
-    first, first_codes = Axis(index, "missing first", n_bins + 1, below, above), codes + 1
+    first_codes = codes + 1
+    first = make("missing first", first_codes, 1, 1)
     if n_bins == 1:
         return [first], [first_codes]
     last_codes = np.where(codes < 0, np.int32(n_bins), codes)
-    last = Axis(index, "missing last", n_bins + 1, below, above)
-    return [first, last], [first_codes, last_codes]
+    return [first, make("missing last", last_codes, 1, 0)], [first_codes, last_codes]
 
 
 def read_places(index: int, table: Table, order: tuple[Any, ...]) -> Array:
@@ -546,7 +620,8 @@ def _leave_out(
             kept_axes += [Axis(axis.column, "one category", 2, category=code) for code in kept]
             kept_codes += [(own != code).astype(np.int32) for code in kept]
         elif kept:
-            kept_axes.append(replace(axis, size=len(kept) + 1, kept=np.array(kept)))
+            # The new codes no longer tell all values apart.
+            kept_axes.append(replace(axis, size=len(kept) + 1, kept=np.array(kept), gaps=axis.gaps.held()))
             kept_codes.append(np.searchsorted(kept, own).astype(np.int32))
     return kept_axes, kept_codes
 

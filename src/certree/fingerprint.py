@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -117,20 +118,18 @@ def fingerprint_columns(features: Features) -> str:
         return found
     axis_of = {axis.column: place for place, axis in enumerate(features.axes) if axis.view in _WHOLE_VIEWS}
     heads: list[Any] = []
-    blocks: list[Any] = []
+    bodies: list[Iterator[Any]] = []  # made when they are hashed: all at once would outweigh the table
     for index, column in enumerate(features.columns):
-        codes: Array
+        place = axis_of.get(index)
         if column.kind == "numeric":
-            codes, distinct = _rank_numbers(features, index, axis_of.get(index))
-            count = len(distinct)
-            blocks.append((distinct + 0.0).astype("<f8", copy=False))  # one zero
+            count, body = _write_numbers(features, index, place)
             heads.append([column.name, column.kind, count])
         else:
-            codes, count = _rank_categories(features, index, axis_of.get(index)), len(column.categories)
+            body = _write_categories(features, index, place)
             heads.append([column.name, column.kind, list(map(_canonical, column.categories))])
-        blocks.append(_narrow(codes, count + 1))
+        bodies.append(body)
     hasher = hashlib.sha256(_head(rows=features.n_rows, columns=heads))
-    for block in blocks:
+    for block in chain.from_iterable(bodies):
         hasher.update(block)
     features.__dict__[_MEMO] = hasher.hexdigest()  # where functools keeps what a frozen object has computed
     return hasher.hexdigest()
@@ -140,13 +139,25 @@ _WHOLE_VIEWS = ("values", "equals", "missing last")
 """The views of a column that may tell all of its values apart."""
 
 
-def _rank_numbers(features: Features, index: int, place: int | None) -> tuple[Array, Array]:
-    """For each row the rank of its value among the distinct ones, which come with it; missing ranks last."""
+def _write_numbers(features: Features, index: int, place: int | None) -> tuple[int, Iterator[Any]]:
+    """The number of distinct values; then these, and for each row the rank of its value. Missing ranks last."""
     if place is not None and features.thresholds == "all" and features.axes[place].kept is None:
-        axis = features.axes[place]
-        return features.codes[place], np.concatenate((axis.below, axis.above[-1:]))
-    codes, distinct = features.binner(features.table.columns[index])
-    return np.where(codes < 0, len(distinct), codes), distinct
+        gaps, codes = features.axes[place].gaps, features.codes[place]
+        count, find_distinct = len(gaps) + 1, gaps.distinct
+    else:
+        codes, distinct = features.binner(features.table.columns[index])
+        count, find_distinct = len(distinct), lambda: distinct
+        codes = np.where(codes < 0, count, codes)
+
+    def write() -> Iterator[Any]:
+        yield (find_distinct() + 0.0).astype("<f8", copy=False)  # one zero
+        yield _narrow(codes, count + 1)
+
+    return count, write()
+
+
+def _write_categories(features: Features, index: int, place: int | None) -> Iterator[Any]:
+    yield _narrow(_rank_categories(features, index, place), len(features.columns[index].categories) + 1)
 
 
 def _rank_categories(features: Features, index: int, place: int | None) -> Array:
