@@ -177,49 +177,60 @@ void LineBuilder::add(std::int32_t* line, const std::int32_t* rows, std::size_t 
     }
 }
 
-ActiveRows::ActiveRows(const Local& local) {
-    fill(local, local.n_rows, [](std::int32_t i) { return i; });
-}
-
-void ActiveRows::reset(const Local& local, std::span<const std::int32_t> some) {
-    fill(local, static_cast<std::int32_t>(some.size()),
-         [&](std::int32_t i) { return some[static_cast<std::size_t>(i)]; });
-}
+namespace {
 
 // Without branches on codes, which no processor can foresee: rows of the last code are placed too, then cut off.
 template <class RowAt>
-void ActiveRows::fill(const Local& local, std::int32_t n, RowAt row_at) {
-    axes.resize(local.axes.size());
-    std::vector<std::int32_t> next;
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-        const LocalAxis& axis = local.axes[a];
-        std::vector<std::int32_t>& start = axes[a].start;
-        PooledVector<std::int32_t>& rows = axes[a].rows;
-        rows.resize(static_cast<std::size_t>(n));
-        if (axis.n_tests == 1) {
-            std::int32_t n_active = 0;
-            for (std::int32_t i = 0; i < n; ++i) {
-                const std::int32_t row = row_at(i);
-                rows[static_cast<std::size_t>(n_active)] = row;
-                n_active += axis.codes[row] == 0 ? 1 : 0;
-            }
-            start = {0, n_active};
-        } else {
-            start.assign(static_cast<std::size_t>(axis.n_tests) + 2, 0);
-            for (std::int32_t i = 0; i < n; ++i) {
-                ++start[static_cast<std::size_t>(axis.codes[row_at(i)]) + 1];
-            }
-            start.pop_back();
-            for (std::size_t c = 1; c < start.size(); ++c) {
-                start[c] += start[c - 1];
-            }
-            next = start;
-            for (std::int32_t i = 0; i < n; ++i) {
-                const std::int32_t row = row_at(i);
-                rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[row])]++)] = row;
-            }
+void sort_rows(const LocalAxis& axis, std::int32_t n, RowAt row_at, ActiveRows::Codes& codes) {
+    std::vector<std::int32_t>& start = codes.start;
+    PooledVector<std::int32_t>& rows = codes.rows;
+    rows.resize(static_cast<std::size_t>(n));
+    if (axis.n_tests == 1) {
+        std::int32_t n_active = 0;
+        for (std::int32_t i = 0; i < n; ++i) {
+            const std::int32_t row = row_at(i);
+            rows[static_cast<std::size_t>(n_active)] = row;
+            n_active += axis.codes[row] == 0 ? 1 : 0;
         }
-        rows.resize(static_cast<std::size_t>(start.back()));
+        start = {0, n_active};
+    } else {
+        start.assign(static_cast<std::size_t>(axis.n_tests) + 2, 0);
+        for (std::int32_t i = 0; i < n; ++i) {
+            ++start[static_cast<std::size_t>(axis.codes[row_at(i)]) + 1];
+        }
+        start.pop_back();
+        for (std::size_t c = 1; c < start.size(); ++c) {
+            start[c] += start[c - 1];
+        }
+        std::vector<std::int32_t> next = start;
+        for (std::int32_t i = 0; i < n; ++i) {
+            const std::int32_t row = row_at(i);
+            rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[row])]++)] = row;
+        }
+    }
+    rows.resize(static_cast<std::size_t>(start.back()));
+}
+
+}  // namespace
+
+ActiveRows::ActiveRows(const Local& local)
+    : local_(&local), axes_(local.axes.size()), is_sorted_(std::make_unique<std::atomic<bool>[]>(local.axes.size())) {}
+
+void ActiveRows::sort(std::size_t axis) const {
+    const std::lock_guard lock(mutex_);
+    if (!is_sorted_[axis].load(std::memory_order_relaxed)) {
+        sort_rows(local_->axes[axis], local_->n_rows, [](std::int32_t i) { return i; }, axes_[axis]);
+        is_sorted_[axis].store(true, std::memory_order_release);
+    }
+}
+
+void ActiveRows::reset(const Local& local, std::span<const std::int32_t> some) {
+    is_sorted_ = nullptr;
+    axes_.resize(local.axes.size());
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+        sort_rows(
+            local.axes[a], static_cast<std::int32_t>(some.size()),
+            [&](std::int32_t i) { return some[static_cast<std::size_t>(i)]; }, axes_[a]);
     }
 }
 

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -117,8 +120,10 @@ private:
 };
 
 // By axis, the rows on which some test may hold, in the order of their codes. Rows with the last code of an ordered
-// axis are left out: they never join a side.
-struct ActiveRows {
+// axis are left out: they never join a side. An axis is sorted when it is first asked for, by whichever thread: of the
+// axes of a million rows few may have a root test that is looked at.
+class ActiveRows {
+public:
     struct Codes {
         PooledVector<std::int32_t> rows;
         std::vector<std::int32_t> start;  // of each test's code in rows
@@ -131,16 +136,26 @@ struct ActiveRows {
                                             start[static_cast<std::size_t>(test)]);
         }
     };
-    std::vector<Codes> axes;
 
     ActiveRows() = default;
     explicit ActiveRows(const Local& local);
     // From now on those of some rows alone, given by their places in `local`. What was held is used again.
     void reset(const Local& local, std::span<const std::int32_t> some);
 
+    const Codes& of(std::size_t axis) const {
+        if (is_sorted_ && !is_sorted_[axis].load(std::memory_order_acquire)) {
+            sort(axis);
+        }
+        return axes_[axis];
+    }
+
 private:
-    template <class RowAt>
-    void fill(const Local& local, std::int32_t n, RowAt row_at);
+    void sort(std::size_t axis) const;
+
+    const Local* local_ = nullptr;
+    mutable std::vector<Codes> axes_;
+    mutable std::mutex mutex_;
+    std::unique_ptr<std::atomic<bool>[]> is_sorted_;  // by axis; none: all of them are
 };
 
 }  // namespace certree

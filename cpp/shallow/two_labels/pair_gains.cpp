@@ -39,7 +39,7 @@ private:
     std::vector<std::int32_t> line_total_;
     std::vector<Extremes> extremes_;
     SegmentTree tree_;  // of one axis at a time: over a million codes it is larger than all that is known of the axis
-    std::vector<std::vector<std::int32_t>> by_code_;  // sums of all rows by code, for axes that have a tree
+    std::vector<std::int32_t> by_code_;  // sums of all rows by the codes of that axis, and of those on the left side
     std::vector<std::int32_t> left_by_code_;
 };
 
@@ -51,8 +51,7 @@ PairWorker::PairWorker(const Prepared& prepared, const ActiveRows& active, std::
       amounts_(prepared.amounts.small),
       gains_(gains),
       table_(table),
-      scratch_(prepared.builder.scratch_size(), 0),
-      by_code_(local_.axes.size()) {
+      scratch_(prepared.builder.scratch_size(), 0) {
     for (const std::int32_t row : rows) {
         all_ += amounts_[static_cast<std::size_t>(row)];
     }
@@ -81,23 +80,19 @@ bool PairWorker::is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAx
 // The axis's tree with the given rows on the left side.
 SegmentTree& PairWorker::tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n) {
     const LocalAxis& walked = local_.axes[axis];
-    const auto add = [&](std::vector<std::int32_t>& sums, std::int32_t row) {
-        if (walked.codes[row] < walked.n_tests) {
-            sums[static_cast<std::size_t>(walked.codes[row])] += amounts_[static_cast<std::size_t>(row)];
-        }
-    };
-    if (by_code_[axis].empty()) {
-        by_code_[axis].assign(static_cast<std::size_t>(walked.n_tests), 0);
-        for (std::int32_t i = 0; i < local_.n_rows; ++i) {
-            add(by_code_[axis], i);
-        }
-    }
-    left_by_code_.assign(static_cast<std::size_t>(walked.n_tests), 0);
+    const auto n_tests = static_cast<std::size_t>(walked.n_tests);
+    by_code_.resize(n_tests);
+    const auto upto = total_.begin() + walked.first_test;  // the axis is an ordered one
+    std::adjacent_difference(upto, upto + walked.n_tests, by_code_.begin());
+    left_by_code_.assign(n_tests, 0);
     for (std::size_t k = 0; k < n; ++k) {
-        add(left_by_code_, rows[k]);
+        const auto code = static_cast<std::size_t>(walked.codes[rows[k]]);
+        if (code < n_tests) {
+            left_by_code_[code] += amounts_[static_cast<std::size_t>(rows[k])];
+        }
     }
     tree_.resize(walked.n_tests);
-    tree_.reset(left_by_code_, by_code_[axis]);
+    tree_.reset(left_by_code_, by_code_);
     return tree_;
 }
 
@@ -114,7 +109,7 @@ void PairWorker::run(std::size_t root_axis, Run tests) {
 // Sides that grow from test to test; or a single category.
 void PairWorker::run_together(std::size_t root_axis, Run tests) {
     const LocalAxis& root = local_.axes[root_axis];
-    const ActiveRows::Codes& active = active_.axes[root_axis];
+    const ActiveRows::Codes& active = active_.of(root_axis);
     // Sides of an ordered root axis grow from test to test and have all rows before the run; a category stands alone.
     const std::size_t n_before =
         root.is_categorical ? 0 : static_cast<std::size_t>(active.begin(tests.from) - active.rows.data());

@@ -113,7 +113,7 @@ RootRounds::RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, s
     Extremes extremes;
     for (std::size_t a = 0; a < local_.axes.size(); ++a) {
         const LocalAxis& axis = local_.axes[a];
-        const ActiveRows::Codes& active = prepared.active.axes[a];
+        const ActiveRows::Codes& active = prepared.active.of(a);
         Root& root = roots_[a];
         root.sums.resize(static_cast<std::size_t>(axis.n_tests));
         root.mass.resize(static_cast<std::size_t>(axis.n_tests) + 1);

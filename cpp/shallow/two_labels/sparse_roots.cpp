@@ -129,7 +129,7 @@ std::vector<SideSums> find_side_sums(const Prepared& prepared, const std::vector
             }
             const std::size_t axis = local.axis_of(tests[k]);
             const LocalAxis& asked = local.axes[axis];
-            const ActiveRows::Codes& active = prepared.active.axes[axis];
+            const ActiveRows::Codes& active = prepared.active.of(axis);
             const auto test = static_cast<std::size_t>(tests[k] - asked.first_test);
             // Sides of an ordered axis grow from test to test; a category stands alone.
             if (axis != root || asked.is_categorical) {

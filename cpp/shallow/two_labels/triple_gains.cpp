@@ -274,7 +274,7 @@ void TripleWorker::two_axes(std::int32_t a, std::int32_t b) {
     quadrants_.reset(pair.n_second);
     rest_.assign(stride, 0);
     line_.assign(stride, 0);
-    sort_rows(pair, prepared_.active.axes[static_cast<std::size_t>(b)].rows);
+    sort_rows(pair, prepared_.active.of(static_cast<std::size_t>(b)).rows);
 
     std::int32_t at_row = 0;
     for (std::int32_t i = 0; i < pair.a->n_tests; ++i) {
@@ -322,7 +322,7 @@ void TripleWorker::single_axes(std::int32_t a) {
     if (n_second == 0) {
         return;
     }
-    const PooledVector<std::int32_t>& rows = prepared_.active.axes[static_cast<std::size_t>(a)].rows;
+    const PooledVector<std::int32_t>& rows = prepared_.active.of(static_cast<std::size_t>(a)).rows;
     const std::int32_t first_test = local_.axes[static_cast<std::size_t>(a)].first_test;
     const std::int32_t* first = table_.row(first_test);
     const std::int32_t n = table_.layout.size;

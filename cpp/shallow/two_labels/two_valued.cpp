@@ -14,8 +14,8 @@ TwoValuedTriples::TwoValuedTriples(const Prepared& prepared, const PairTable& ta
     const auto n_rows = static_cast<std::size_t>(local.n_rows);
     std::iota(order_.begin(), order_.end(), 0);
     std::stable_sort(order_.begin(), order_.end(), [&](std::int32_t x, std::int32_t y) {
-        return prepared.active.axes[static_cast<std::size_t>(x)].rows.size() <
-               prepared.active.axes[static_cast<std::size_t>(y)].rows.size();
+        return prepared.active.of(static_cast<std::size_t>(x)).rows.size() <
+               prepared.active.of(static_cast<std::size_t>(y)).rows.size();
     });
     constexpr std::size_t word_bits = 64;
     n_words_ = (n_rows + word_bits - 1) / word_bits;
@@ -23,7 +23,7 @@ TwoValuedTriples::TwoValuedTriples(const Prepared& prepared, const PairTable& ta
     rows_.resize(n_rows + Kernels::lanes);
     for (std::size_t k = 0; k < order_.size(); ++k) {
         std::uint64_t* words = holds_.data() + k * n_words_;
-        for (const std::int32_t row : prepared.active.axes[static_cast<std::size_t>(order_[k])].rows) {
+        for (const std::int32_t row : prepared.active.of(static_cast<std::size_t>(order_[k])).rows) {
             words[static_cast<std::size_t>(row) / word_bits] |= std::uint64_t{1}
                                                                 << (static_cast<std::size_t>(row) % word_bits);
         }
