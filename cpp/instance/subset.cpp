@@ -56,18 +56,27 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
     const std::size_t n = set.rows.size();
     const bool is_whole = n == static_cast<std::size_t>(instance.n_rows);
     std::vector<std::int32_t> rank;
-    struct Draft {
-        LocalAxis axis;
-        std::vector<std::int32_t> test_code;
-        std::size_t store = 0;
-    };
-    std::vector<Draft> drafts;
-    drafts.reserve(chosen.size());
+    axes.reserve(chosen.size());
+    std::size_t most_tests = 0;
+    for (const std::int32_t number : chosen) {
+        most_tests += std::min(n, static_cast<std::size_t>(instance.axes[static_cast<std::size_t>(number)].n_codes));
+    }
+    // Room for all there may be, so that both stay where they are; what is never written to takes no memory.
     code_store_.resize(chosen.size() * n);
-    std::size_t used = 0;
+    test_code_store_.resize(most_tests);
+    std::int32_t* codes = code_store_.data();
+    std::int32_t* test_codes = test_code_store_.data();
+    const auto keep = [&](LocalAxis& local) {
+        local.codes = codes;
+        local.test_codes = test_codes;
+        codes += n;
+        test_codes += local.n_tests;
+        axes.push_back(local);
+    };
     for (const std::int32_t number : chosen) {
         const Axis& axis = instance.axes[static_cast<std::size_t>(number)];
-        std::int32_t* codes = code_store_.data() + used;
+        LocalAxis local;
+        local.axis = number;
         if (axis.n_codes == 2 && !axis.is_categorical) {
             // One test, and no ranks: the rows of the second code are counted.
             std::size_t n_second = 0;
@@ -78,30 +87,24 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
             if (n_second == 0 || n_second == n) {
                 continue;
             }
-            Draft draft;
-            draft.axis.axis = number;
-            draft.axis.n_tests = 1;
-            draft.axis.n_codes = 2;
-            draft.axis.is_reversed = 2 * n_second < n;
-            if (draft.axis.is_reversed) {
+            local.n_tests = 1;
+            local.n_codes = 2;
+            local.is_reversed = 2 * n_second < n;
+            if (local.is_reversed) {
                 for (std::size_t i = 0; i < n; ++i) {
                     codes[i] = 1 - codes[i];
                 }
             }
-            draft.test_code = {0};
-            draft.store = used;
-            used += n;
-            drafts.push_back(std::move(draft));
+            test_codes[0] = 0;
+            keep(local);
             continue;
         }
         if (is_whole && !axis.is_categorical && has_frequent_end(axis)) {
             // All codes occur, in the order they have: there is nothing to renumber.
-            Draft draft;
-            draft.axis.axis = number;
-            draft.axis.n_tests = axis.n_tests;
-            draft.axis.n_codes = axis.n_codes;
-            draft.axis.codes = axis.codes.data();
-            drafts.push_back(std::move(draft));
+            local.n_tests = axis.n_tests;
+            local.n_codes = axis.n_codes;
+            local.codes = axis.codes.data();
+            axes.push_back(local);
             continue;
         }
         rank.assign(static_cast<std::size_t>(axis.n_codes), 0);
@@ -109,7 +112,6 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
             codes[i] = axis.codes[static_cast<std::size_t>(set.rows[i])];
             rank[static_cast<std::size_t>(codes[i])] = 1;
         }
-        Draft draft;
         std::int32_t n_present = 0;
         for (const std::int32_t present : rank) {
             n_present += present;
@@ -117,17 +119,14 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
         if (n_present < 2) {
             continue;
         }
-        draft.axis.axis = number;
-        draft.axis.is_categorical = axis.is_categorical;
-        draft.test_code.reserve(static_cast<std::size_t>(n_present));
         std::int32_t next = 0;
         if (axis.is_categorical) {
             // With two categories left the second test is the first one's complement.
             const std::int32_t most = n_present == 2 ? 1 : n_present;
             for (std::int32_t c = 0; c < axis.n_tests; ++c) {
                 if (rank[static_cast<std::size_t>(c)] != 0 && next < most) {
+                    test_codes[next] = c;
                     rank[static_cast<std::size_t>(c)] = next++;
-                    draft.test_code.push_back(c);
                 } else {
                     rank[static_cast<std::size_t>(c)] = -1;
                 }
@@ -137,58 +136,42 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
                     rank[c] = next;
                 }
             }
-            draft.axis.n_tests = next;
-            draft.axis.n_codes = next + 1;
+            local.n_tests = next;
+            local.n_codes = next + 1;
             // One test over two groups of rows reads the same as an ordered axis.
-            draft.axis.is_categorical = next > 1;
+            local.is_categorical = next > 1;
         } else {
             for (std::size_t c = 0; c < rank.size(); ++c) {
                 if (rank[c] != 0) {
+                    test_codes[next] = static_cast<std::int32_t>(c);
                     rank[c] = next++;
-                    draft.test_code.push_back(static_cast<std::int32_t>(c));
                 }
             }
-            draft.test_code.pop_back();
-            draft.axis.n_tests = next - 1;
-            draft.axis.n_codes = next;
+            local.n_tests = next - 1;  // the last code has none
+            local.n_codes = next;
         }
         std::int32_t at_ends = 0;
         for (std::size_t i = 0; i < n; ++i) {
             codes[i] = rank[static_cast<std::size_t>(codes[i])];
-            at_ends += (codes[i] == 0 ? 1 : 0) - (codes[i] == draft.axis.n_tests ? 1 : 0);
+            at_ends += (codes[i] == 0 ? 1 : 0) - (codes[i] == local.n_tests ? 1 : 0);
         }
-        if (at_ends > 0 && !draft.axis.is_categorical) {
-            draft.axis.is_reversed = true;
+        if (at_ends > 0 && !local.is_categorical) {
+            local.is_reversed = true;
             for (std::size_t i = 0; i < n; ++i) {
-                codes[i] = draft.axis.n_tests - codes[i];
+                codes[i] = local.n_tests - codes[i];
             }
-            std::reverse(draft.test_code.begin(), draft.test_code.end());
+            std::reverse(test_codes, test_codes + local.n_tests);
         }
-        draft.store = used;
-        used += n;
-        drafts.push_back(std::move(draft));
+        keep(local);
     }
-    const auto group = [](const Draft& draft) {
-        return draft.axis.is_categorical ? 1 : draft.axis.n_tests > 1 ? 0 : 2;
-    };
-    std::stable_sort(drafts.begin(), drafts.end(), [&](const Draft& x, const Draft& y) { return group(x) < group(y); });
-    axes.reserve(drafts.size());
-    std::size_t n_stored = 0;
-    for (const Draft& draft : drafts) {
-        n_stored += draft.test_code.size();
-    }
-    test_code_store_.reserve(n_stored);  // so that it stays where it is
-    for (Draft& draft : drafts) {
-        if (draft.axis.codes == nullptr) {
-            draft.axis.codes = code_store_.data() + draft.store;
-            draft.axis.test_codes = test_code_store_.data() + test_code_store_.size();
-            test_code_store_.insert(test_code_store_.end(), draft.test_code.begin(), draft.test_code.end());
-        }
-        draft.axis.first_test = n_tests;
-        n_tests += draft.axis.n_tests;
-        n_step_axes += group(draft) == 0 ? 1 : 0;
-        n_single_axes += group(draft) == 2 ? 1 : 0;
-        axes.push_back(draft.axis);
+    const auto group = [](const LocalAxis& axis) { return axis.is_categorical ? 1 : axis.n_tests > 1 ? 0 : 2; };
+    std::stable_sort(axes.begin(), axes.end(),
+                     [&](const LocalAxis& x, const LocalAxis& y) { return group(x) < group(y); });
+    for (LocalAxis& axis : axes) {
+        axis.first_test = n_tests;
+        n_tests += axis.n_tests;
+        n_step_axes += group(axis) == 0 ? 1 : 0;
+        n_single_axes += group(axis) == 2 ? 1 : 0;
     }
 }
 

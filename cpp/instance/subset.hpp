@@ -58,7 +58,7 @@ struct Local {
 
 private:
     PooledVector<std::int32_t> code_store_;
-    std::vector<std::int32_t> test_code_store_;
+    PooledVector<std::int32_t> test_code_store_;
 };
 
 struct Split {
