@@ -10,6 +10,10 @@
 #include <utility>
 #include <vector>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace certree {
 
 // Blocks that a thread has dropped, by their sizes, which are powers of two. They go when the thread ends.
@@ -100,5 +104,18 @@ struct PoolAllocator {
 
 template <class T>
 using PooledVector = std::vector<T, PoolAllocator<T>>;
+
+// Gives up what a vector holds. To assign {} would only empty it.
+template <class T, class Allocator>
+void release(std::vector<T, Allocator>& values) {
+    std::vector<T, Allocator>().swap(values);
+}
+
+// Hands back to the system what has been freed, where the C library would keep it. It takes milliseconds.
+inline void trim_free_memory() {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 }  // namespace certree

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pool.hpp"
+
 namespace certree::sums {
 
 namespace {
@@ -62,7 +64,7 @@ void SortedRows<Code>::sort_by(std::int32_t column) {
             permute(own.codes[c], sorted_codes);
         }
         // Later columns may be sorted by in turn; the order of this one is in `start`.
-        own.codes[first] = {};
+        release(own.codes[first]);
     }
 }
 

@@ -181,7 +181,7 @@ std::vector<std::int32_t> Hunt::first_tests(std::size_t a) const {
         return tests;
     }
     const auto [first, last] = ranges_[a];
-    const std::vector<std::int32_t>& start = tables_.order[a].start;
+    const std::span<const std::int32_t> start = tables_.order[a].start;
     const std::int32_t n_first = forecast::first_looks(tables_.local, tables_.n_groups);
     if (first > 0) {
         tests.push_back(first);
@@ -229,7 +229,7 @@ void Hunt::close(std::size_t a, const Gap& gap, int n_times, SideStumps& sides, 
     if (n_times == 0 || !is_open(gap) || control_.should_stop()) {
         return;
     }
-    const std::vector<std::int32_t>& start = tables_.order[a].start;
+    const std::span<const std::int32_t> start = tables_.order[a].start;
     const std::int32_t low = gap.low.test;
     const std::int32_t high = gap.high.test;
     const std::int32_t middle = (start[static_cast<std::size_t>(low + 1)] + start[static_cast<std::size_t>(high)]) / 2;

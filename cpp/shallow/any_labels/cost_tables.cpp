@@ -102,16 +102,25 @@ bool Tallies::are_enough(const std::vector<std::int32_t>& sums) const {
     return std::equal(sums.begin(), sums.end(), least.begin(), std::greater_equal<>());
 }
 
-Order::Order(const LocalAxis& axis, std::int32_t n_rows)
-    : rows(static_cast<std::size_t>(n_rows)), start(static_cast<std::size_t>(axis.n_codes) + 1, 0) {
-    for (std::int32_t i = 0; i < n_rows; ++i) {
-        ++start[static_cast<std::size_t>(axis.codes[i]) + 1];
+Order::Order(const LocalAxis& axis, std::int32_t n_rows, const Order* other) : rows(static_cast<std::size_t>(n_rows)) {
+    if (axis.n_codes == n_rows && other != nullptr && other->start.size() == rows.size() + 1) {
+        store_ = other->store_;
+        for (std::int32_t i = 0; i < n_rows; ++i) {
+            rows[static_cast<std::size_t>(axis.codes[i])] = i;
+        }
+    } else {
+        std::vector<std::int32_t> ends(static_cast<std::size_t>(axis.n_codes) + 1, 0);
+        for (std::int32_t i = 0; i < n_rows; ++i) {
+            ++ends[static_cast<std::size_t>(axis.codes[i]) + 1];
+        }
+        std::partial_sum(ends.begin(), ends.end(), ends.begin());
+        std::vector<std::int32_t> next(ends.begin(), ends.end() - 1);
+        for (std::int32_t i = 0; i < n_rows; ++i) {
+            rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
+        }
+        store_ = std::make_shared<const std::vector<std::int32_t>>(std::move(ends));
     }
-    std::partial_sum(start.begin(), start.end(), start.begin());
-    std::vector<std::int32_t> next(start.begin(), start.end() - 1);
-    for (std::int32_t i = 0; i < n_rows; ++i) {
-        rows[static_cast<std::size_t>(next[static_cast<std::size_t>(axis.codes[i])]++)] = i;
-    }
+    start = *store_;
 }
 
 CostTables::CostTables(const Instance& instance, const Settings& settings, const RowSet& set, const Local& rows,
@@ -144,7 +153,6 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
     const std::int32_t most_groups = control.is_off(no_cost_model) ? 4 : forecast::most_groups(local, width);
     std::vector<double> mass;
     for (const LocalAxis& axis : local.axes) {
-        order.emplace_back(axis, local.n_rows);
         mass.assign(static_cast<std::size_t>(axis.n_codes), 0.0);
         for (std::size_t i = 0; i < n_rows; ++i) {
             mass[static_cast<std::size_t>(axis.codes[i])] += share[i];
@@ -153,6 +161,8 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
         first_group.push_back(n_groups);
         n_groups += static_cast<std::size_t>(groups.back().size());
     }
+    release(share);
+    release(mass);
     place.reserve(n_rows * n_axes);
     place_start.reserve(n_rows + 1);
     all.assign(n_groups * width, 0);
@@ -173,6 +183,13 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
                           static_cast<std::int32_t>(tallies.width));
     }
     place_start.push_back(static_cast<std::int32_t>(place.size()));
+    for (Groups& one : groups) {
+        release(one.of_code);  // as long as the axis, and of no more use
+    }
+    order.reserve(n_axes);
+    for (const LocalAxis& axis : local.axes) {
+        order.emplace_back(axis, local.n_rows, order.empty() ? nullptr : &order.back());
+    }
     for (std::size_t c = 0; c < n_axes; ++c) {
         if (local.axes[c].is_categorical) {
             continue;

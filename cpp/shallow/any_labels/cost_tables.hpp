@@ -2,6 +2,8 @@
 // order of their codes, and both summed by groups of neighbouring codes.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "control.hpp"
@@ -43,9 +45,13 @@ struct Tallies {
 // Rows of the set in the order of an axis's codes.
 struct Order {
     std::vector<std::int32_t> rows;
-    std::vector<std::int32_t> start;  // of each code
+    std::span<const std::int32_t> start;  // of each code
 
-    Order(const LocalAxis& axis, std::int32_t n_rows);
+    // other: of an axis of the same rows. Where each row has a code of its own on both, codes start alike.
+    Order(const LocalAxis& axis, std::int32_t n_rows, const Order* other);
+
+private:
+    std::shared_ptr<const std::vector<std::int32_t>> store_;  // of `start`
 };
 
 struct CostTables {

@@ -79,7 +79,7 @@ CoarseTables::CoarseTables(const Prepared& prepared, std::int32_t most_groups) :
             (amounts[i] > 0 ? sums.positive : sums.negative)[static_cast<std::size_t>(group[i]) + 1] +=
                 std::abs(amounts[i]);
         }
-        groups.of_code = {};  // as long as the axis, and of no more use
+        release(groups.of_code);  // as long as the axis, and of no more use
         std::partial_sum(sums.positive.begin(), sums.positive.end(), sums.positive.begin());
         std::partial_sum(sums.negative.begin(), sums.negative.end(), sums.negative.begin());
         sums_.push_back(std::move(sums));
