@@ -15,6 +15,38 @@ void put(Amount value, std::size_t n_leaves, const NodePtr& tree, Outcome& outco
     }
 }
 
+// Asks for every test of an axis, given the sums over the rows on which it holds. Only so many codes at a time have
+// sums: all channels of a million codes would take more memory than the table.
+template <class Add, class Ask>
+void sum_left(const RowSet& set, const LocalAxis& axis, std::size_t width, bool is_small, const Add& add,
+              std::vector<Amount>& sums, const Ask& ask) {
+    const std::int32_t window = is_small ? 3 : 1 << 17;
+    std::vector<Amount> before;  // of the codes before the window
+    for (std::int32_t from = 0; from < axis.n_tests; from += window) {
+        const std::int32_t n = std::min(window, axis.n_codes - from);
+        sums.assign(static_cast<std::size_t>(n) * width, 0);
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            const auto place = static_cast<std::uint32_t>(axis.codes[i] - from);
+            if (place < static_cast<std::uint32_t>(n)) {
+                add(set.rows[i], sums.data() + place * width);
+            }
+        }
+        for (std::int32_t test = from; test < std::min(from + n, axis.n_tests); ++test) {
+            Amount* left = sums.data() + static_cast<std::size_t>(test - from) * width;
+            if (test > 0 && !axis.is_categorical) {
+                const Amount* last = test > from ? left - width : before.data();
+                for (std::size_t c = 0; c < width; ++c) {
+                    left[c] += last[c];
+                }
+            }
+            ask(left, test);
+        }
+        if (from + window < axis.n_tests) {
+            before.assign(sums.end() - static_cast<std::ptrdiff_t>(width), sums.end());
+        }
+    }
+}
+
 }  // namespace
 
 Stumps::Stumps(const Instance& instance, const Settings& settings, const Control& control)
@@ -116,7 +148,7 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
     for (const std::int32_t row : set.rows) {
         add(row, all.data());
     }
-    Channels by_code;
+    Channels sums;
     Channels right(width);
     struct Found {
         double purity;
@@ -128,23 +160,18 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
             break;
         }
         Found best{-1.0, {}};
-        by_code.assign(static_cast<std::size_t>(axis.n_codes) * width, 0);
-        for (std::size_t i = 0; i < set.rows.size(); ++i) {
-            add(set.rows[i], by_code.data() + static_cast<std::size_t>(axis.codes[i]) * width);
-        }
-        for (std::size_t test = 0; test < static_cast<std::size_t>(axis.n_tests); ++test) {
-            Amount* left = by_code.data() + test * width;
-            for (std::size_t c = 0; c < width; ++c) {
-                left[c] += test > 0 && !axis.is_categorical ? *(left + c - width) : 0;
-                right[c] = all[c] - left[c];
-            }
-            if (is_enough(left) && is_enough(right.data())) {
-                const double both = purity(left) + purity(right.data());
-                if (both > best.purity) {
-                    best = {both, {axis.axis, axis.code_of(static_cast<std::int32_t>(test))}};
-                }
-            }
-        }
+        sum_left(set, axis, width, control_.is_off(no_cost_model), add, sums,
+                 [&](const Amount* left, std::int32_t test) {
+                     for (std::size_t c = 0; c < width; ++c) {
+                         right[c] = all[c] - left[c];
+                     }
+                     if (is_enough(left) && is_enough(right.data())) {
+                         const double both = purity(left) + purity(right.data());
+                         if (both > best.purity) {
+                             best = {both, {axis.axis, axis.code_of(test)}};
+                         }
+                     }
+                 });
         if (best.test.axis >= 0) {
             found.push_back(best);
         }
@@ -159,35 +186,30 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
 
 void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) const {
     const Channels all = sum(set);
-    Channels by_code;
+    Channels sums;
     Channels right(n_channels_);
     Amount most = -unreachable;
-    std::size_t best = 0;
+    std::int32_t best = 0;
     for (const LocalAxis& axis : local.axes) {
         if (control_.should_stop()) {
             break;
         }
-        by_code.assign(static_cast<std::size_t>(axis.n_codes) * n_channels_, 0);
-        for (std::size_t i = 0; i < set.rows.size(); ++i) {
-            add_row(set.rows[i], by_code.data() + static_cast<std::size_t>(axis.codes[i]) * n_channels_);
-        }
-        for (std::size_t test = 0; test < static_cast<std::size_t>(axis.n_tests); ++test) {
-            Amount* left = by_code.data() + test * n_channels_;
-            for (std::size_t c = 0; c < n_channels_; ++c) {
-                left[c] += test > 0 && !axis.is_categorical ? *(left + c - n_channels_) : 0;
-                right[c] = all[c] - left[c];
-            }
-            const Amount saved = most_saved(left) + most_saved(right.data());
-            if (saved > most && is_enough(left) && is_enough(right.data())) {
-                most = saved;
-                best = static_cast<std::size_t>(axis.first_test) + test;
-            }
-        }
+        const auto add = [&](std::int32_t row, Amount* channels) { add_row(row, channels); };
+        sum_left(set, axis, n_channels_, control_.is_off(no_cost_model), add, sums,
+                 [&](const Amount* left, std::int32_t test) {
+                     for (std::size_t c = 0; c < n_channels_; ++c) {
+                         right[c] = all[c] - left[c];
+                     }
+                     const Amount saved = most_saved(left) + most_saved(right.data());
+                     if (saved > most && is_enough(left) && is_enough(right.data())) {
+                         most = saved;
+                         best = axis.first_test + test;
+                     }
+                 });
     }
     if (most > -unreachable) {
-        const auto test = static_cast<std::int32_t>(best);
-        const LocalAxis& axis = local.axes[local.axis_of(test)];
-        put_stump(set, axis.axis, axis.code_of(test - axis.first_test), outcome);
+        const LocalAxis& axis = local.axes[local.axis_of(best)];
+        put_stump(set, axis.axis, axis.code_of(best - axis.first_test), outcome);
     }
     if (!control_.should_stop()) {
         outcome.lower = outcome.best();
