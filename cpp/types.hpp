@@ -1,8 +1,11 @@
 // Words shared by every room of the engine: amounts and row-set keys.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace certree {
 
@@ -46,6 +49,34 @@ struct SetKey {
     friend auto operator<=>(const SetKey& a, const SetKey& b) {
         return a.high != b.high ? a.high <=> b.high : a.low <=> b.low;
     }
+};
+
+// Every bit of the input moves every bit of the output.
+inline std::uint64_t mix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15ULL;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+// The random numbers of the rows, of which the first are held and the others computed: those of a million rows would
+// take as much memory as five columns of codes.
+class RowKeys {
+public:
+    RowKeys() = default;
+    explicit RowKeys(std::size_t n) : held_(std::min(n, most_held)) {
+        for (std::size_t r = 0; r < held_.size(); ++r) {
+            held_[r] = compute(r);
+        }
+    }
+    SetKey operator[](std::size_t row) const { return row < held_.size() ? held_[row] : compute(row); }
+
+private:
+    static constexpr std::size_t most_held = std::size_t{1} << 17;
+
+    static SetKey compute(std::size_t row) { return {mix(2 * row + 1), mix(0x5851f42d4c957f2dULL + 2 * row)}; }
+
+    std::vector<SetKey> held_;
 };
 
 }  // namespace certree

@@ -75,6 +75,9 @@ nb::tuple bin(Vector<double> values) {
     return nb::make_tuple(to_numpy(std::move(codes)), to_numpy(std::move(distinct)));
 }
 
+// Codes of a table so large that what was freed before, while it was read and prepared, is worth handing back.
+constexpr std::size_t many_codes = std::size_t{1} << 22;
+
 // Whether the work is sure to end within some hundredths of a second: then it is not worth a thread of its own, and a
 // Ctrl-C that falls into it is raised when it is done.
 bool is_brief(const Input& input, const Constraints& constraints) {
@@ -120,6 +123,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     if (counts) {
         input.counts = view(*counts);
     }
+    input.stays = true;
     const Constraints constraints{max_depth, max_leaves, min_samples_leaf, min_weight_leaf, arms ? min_samples_arm : 0};
     const Control control(time_limit, switches);
 
@@ -133,9 +137,16 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     std::optional<Search> search;
     std::atomic<bool> is_searching{false};
     Result result;
+    const auto trim = [&] {
+        if (input.codes.size() >= many_codes) {
+            trim_free_memory();
+        }
+    };
     const auto work = [&] {
         try {
+            trim();
             instance.emplace(prepare(input, constraints.has_leaf_minimum(), switches));
+            trim();
             settings = instance->settings(constraints, regularization);
             search.emplace(*instance, settings, limits, control);
             is_searching.store(true, std::memory_order_release);

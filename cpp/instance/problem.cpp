@@ -9,18 +9,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "pool.hpp"
 #include "switches.hpp"
 
 namespace certree {
 
 namespace {
-
-std::uint64_t mix(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15ULL;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
 
 // For each row the number of its group of equal rows, groups numbered by first appearance, and a member of each group.
 struct Groups {
@@ -98,8 +92,8 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
                          bool is_merging) {
     const auto n_input = static_cast<std::size_t>(input.n_rows);
     SetKey all;
-    for (const SetKey& key : instance.row_key) {
-        all += key;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        all += instance.row_key[r];
     }
     struct KeyHash {
         std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
@@ -176,11 +170,19 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
             continue;
         }
         if (axis.original_codes.back() == axis.n_tests - 1) {
-            axis.original_codes = {};  // ascending, so each is its own place
+            release(axis.original_codes);  // ascending, so each is its own place
         }
-        axis.codes.resize(n_rows);
-        for (std::size_t r = 0; r < n_rows; ++r) {
-            axis.codes[r] = new_code[static_cast<std::size_t>(codes[rows[r]])];
+        // Rows and codes are numbered by appearance and by order, so where none is left out they are the caller's.
+        const bool are_kept =
+            n_rows == n_input && (axis.is_categorical ? axis.n_tests : axis.n_codes) == input.sizes[a];
+        if (are_kept && input.stays) {
+            axis.codes = input.codes.subspan(a * n_input, n_input);
+        } else {
+            axis.own_codes.resize(n_rows);
+            for (std::size_t r = 0; r < n_rows; ++r) {
+                axis.own_codes[r] = new_code[static_cast<std::size_t>(codes[rows[r]])];
+            }
+            axis.codes = axis.own_codes;
         }
         instance.n_tests += axis.n_tests;
         instance.axes.push_back(std::move(axis));
@@ -280,7 +282,13 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
     }
     instance.n_rows = static_cast<std::int32_t>(kept_groups.size());
     std::vector<std::int32_t> rows(kept_groups.size());
+    instance.gain_start.reserve(kept_groups.size() + 1);
     instance.gain_start.push_back(0);
+    instance.gains.reserve(
+        static_cast<std::size_t>(std::count_if(saved.begin(), saved.end(), [](Amount amount) { return amount > 0; })));
+    instance.worst.reserve(kept_groups.size());
+    instance.balance.reserve(n_labels == 2 ? kept_groups.size() : 0);
+    instance.row_key = RowKeys(kept_groups.size());
     std::vector<std::int32_t> new_row(n_groups, -1);
     for (std::size_t r = 0; r < kept_groups.size(); ++r) {
         const auto g = static_cast<std::size_t>(kept_groups[r]);
@@ -302,7 +310,6 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
         if (!reference.empty()) {
             instance.reference.push_back(reference[g]);
         }
-        instance.row_key.push_back({mix(2 * r + 1), mix(0x5851f42d4c957f2dULL + 2 * r)});
     }
     if (has_leaf_minimum) {
         // Weights are only summed and compared, so their grid may be as fine as 64 bits allow. Whole numbers below
@@ -326,6 +333,7 @@ Instance prepare(const Input& input, bool has_leaf_minimum, std::uint32_t switch
         }
         instance.to_weight = {1.0, to_weight.exponent};
     }
+    release(saved);
     keep_distinct_tests(input, rows, instance, (switches & no_test_merging) == 0);
 
     // The normaliser as a number near 1 and a power of two: 2^-exponent alone need not be a float.
@@ -355,7 +363,8 @@ Settings Instance::settings(const Constraints& constraints, double regularizatio
 
 std::size_t Instance::bytes() const {
     std::size_t sum =
-        gain_start.size() * sizeof(std::int32_t) + gains.size() * sizeof(Gain) + row_key.size() * sizeof(SetKey) +
+        gain_start.size() * sizeof(std::int32_t) + gains.size() * sizeof(Gain) +
+        static_cast<std::size_t>(n_rows) * sizeof(SetKey) +
         (worst.size() + balance.size() + common.size() + count.size() + weight.size() + reference.size()) *
             sizeof(Amount) +
         arm_count.size() * sizeof(std::int32_t);

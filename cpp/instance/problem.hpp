@@ -32,6 +32,7 @@ struct Input {
     double normaliser = 1.0;
     double total = 0.0;  // what the worst labels cost where these rows are a part of more; 0: they are all
     std::int32_t n_arms = 0;
+    bool stays = false;  // whether codes stay where they are as long as the instance, which may then use them
 };
 
 // What a tree must keep to; weights are the caller's numbers (Weight = double) or an instance's amounts.
@@ -68,7 +69,13 @@ struct Axis {
     bool is_categorical = false;
     std::int32_t original_axis = 0;
     std::vector<std::int32_t> original_codes;  // see original_code; empty: every test is the caller's of that number
-    std::vector<std::int32_t> codes;           // of each merged row
+    std::span<const std::int32_t> codes;       // of each merged row: the caller's where they are the same, or our own
+    std::vector<std::int32_t> own_codes;
+
+    // A copy would share codes with what it was copied from.
+    Axis() = default;
+    Axis(Axis&&) = default;
+    Axis& operator=(Axis&&) = default;
 
     // A test, in the caller's codes.
     std::int32_t original_code(std::int32_t test) const {
@@ -110,7 +117,7 @@ struct Instance {
     std::int32_t n_arms = 0;
 
     std::vector<Amount> reference;  // empty, or the cost of the reference's prediction, never below 0
-    std::vector<SetKey> row_key;
+    RowKeys row_key;
 
     Amount offset = 0;           // cost that no tree can avoid
     Amount whole = 0;            // what the worst labels cost where these rows are a part of more

@@ -63,7 +63,8 @@ TEST(two_valued_triples_are_those_of_pairs) {
     int n_short = 0;
     for (int n = 0; n < 60; ++n) {
         const Weights weights = n % 2 == 0 ? Weights::unit : Weights::lognormal;
-        const Whole whole(draw_two_valued(random, pick(random, 1, 70), weights));
+        const Table table = draw_two_valued(random, pick(random, 1, 70), weights);
+        const Whole whole(table);
         CHECK(are_all_two_valued(whole.local));
         Gains by_pairs = whole.pairs;
         find_triple_gains(whole.prepared, whole.table, by_pairs, 2);

@@ -106,6 +106,7 @@ struct Table {
             input.reference_costs = reference;
         }
         input.normaliser = normaliser_given;
+        input.stays = n_rows % 2 == 0;  // an instance then uses the table's codes, which is to outlive it
         return input;
     }
 };
