@@ -30,6 +30,25 @@ TEST(any_labels_of_every_width) {
     }
 }
 
+TEST(any_labels_as_many_codes_as_rows) {
+    // Below the root, categories have a last code without rows: as many codes as rows, yet two rows share one.
+    Table table;
+    table.n_rows = 8;
+    table.n_labels = 4;
+    table.is_classification = false;
+    table.sizes = {5, 2, 4};
+    table.categorical = {1, 0, 1};
+    table.codes = {4, 1, 3, 0, 2, 1, 0, 3, 0, 0, 0, 0, 1, 1, 1, 0, 2, 3, 1, 1, 0, 2, 0, 0};
+    table.weights.assign(8, 1.0);
+    table.costs = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0};
+    Options options;
+    options.regularization = 0.0;
+    options.constraints.max_depth = 3;
+    options.normaliser = 1;
+    Enumerator enumerator(table);
+    check_optimal(table, enumerator, options);
+}
+
 TEST(any_labels_cut_inside_groups_in_doubt) {
     // One axis and a coarse grid: the best cut lies inside a group, the cuts between groups are far worse, and only
     // exact costs tell which root test is the best.

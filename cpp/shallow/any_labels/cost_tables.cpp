@@ -102,8 +102,10 @@ bool Tallies::are_enough(const std::vector<std::int32_t>& sums) const {
     return std::equal(sums.begin(), sums.end(), least.begin(), std::greater_equal<>());
 }
 
-Order::Order(const LocalAxis& axis, std::int32_t n_rows, const Order* other) : rows(static_cast<std::size_t>(n_rows)) {
-    if (axis.n_codes == n_rows && other != nullptr && other->start.size() == rows.size() + 1) {
+// The last code of categories may have no rows, so that as many codes as rows say nothing there.
+Order::Order(const LocalAxis& axis, std::int32_t n_rows, const Order* other)
+    : rows(static_cast<std::size_t>(n_rows)), is_one_by_one_(!axis.is_categorical && axis.n_codes == n_rows) {
+    if (is_one_by_one_ && other != nullptr && other->is_one_by_one_) {
         store_ = other->store_;
         for (std::int32_t i = 0; i < n_rows; ++i) {
             rows[static_cast<std::size_t>(axis.codes[i])] = i;

@@ -52,6 +52,7 @@ struct Order {
 
 private:
     std::shared_ptr<const std::vector<std::int32_t>> store_;  // of `start`
+    bool is_one_by_one_;                                      // whether each row has a code of its own
 };
 
 struct CostTables {
