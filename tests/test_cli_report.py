@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import numpy as np
@@ -72,3 +74,31 @@ def test_a_page_about_a_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "--outcome needs --treatment" in capsys.readouterr().err
     assert run("report", model, log, "--out", page, "--force") == 2
     assert "is a policy: name the --treatment and --outcome" in capsys.readouterr().err
+
+
+def read_command(page: Path) -> str:
+    """What the page says that checks its certificate."""
+    found = re.search(r'<code class="command">(.*?)</code>', page.read_text(encoding="utf-8"))
+    assert found
+    return html.unescape(re.sub(r"</?span>", "", found.group(1)))
+
+
+def test_the_command_that_the_page_names_checks_the_certificate(table: Path, tmp_path: Path) -> None:
+    model, page = tmp_path / "model.json", tmp_path / "page.html"
+    facts = ("--label", "answer", "--weight", "w")
+    assert run("fit", table, *facts, "--depth", "2", "--out", model) == 0
+    assert run("report", model, table, *facts, "--out", page, "--time-limit", "0") == 0
+    assert read_command(page) == "certree verify model.json data.csv --label ... --weight ... --prove"
+    assert run("verify", model, table, *facts, "--prove") == 0
+    # A policy whose leaves need rows of every arm cannot be checked without the arms.
+    drawn = make_policy(120, 2, n_actions=2, n_values=5, random_state=1)
+    log = write(tmp_path / "log.csv", ["x0", "x1", "got", "came"], *drawn.data.T, drawn.treatment, drawn.outcome)
+    scores = tmp_path / "scores.csv"
+    facts = ("--treatment", "got", "--outcome", "came", "--propensity", "0=0.5", "1=0.5", "--folds", "3")
+    own = ("--depth", "1", "--min-samples-arm", "5", "--out", model, "--scores", scores, "--force")
+    assert run("policy", log, *facts, *own) == 0
+    assert run("report", model, log, *facts, "--out", page, "--force", "--time-limit", "5") == 0
+    assert read_command(page) == "certree verify model.json data.csv --rewards ... --treatment ... --prove"
+    rewards = ("--rewards", "reward of 0", "reward of 1")
+    assert run("verify", model, scores, *rewards, "--treatment", "got", "--prove") == 0
+    assert run("verify", model, scores, *rewards, "--prove") == 2

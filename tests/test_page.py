@@ -190,6 +190,17 @@ def test_the_slider_of_a_budget_says_where_its_own_tree_is(tmp_path: Path) -> No
         assert (own in section(page, "front")) is is_between, budget
 
 
+def test_spends_that_depend_on_the_row(tmp_path: Path) -> None:
+    """The command line cannot be told of them, so the page names the function that can."""
+    _, X, _, scores = make_log_case(None)
+    spends = np.c_[np.zeros(150), np.random.default_rng(1).uniform(0.5, 1.5, 150)]
+    model = PolicyTree(1, min_samples_leaf=10, budget=0.4).fit(X, scores, spends=spends)
+    page = certree.report(model, X, scores, spends=spends, path=tmp_path / "page.html").read_text("utf-8")
+    command = re.sub(r"</?span>", "", section(page, "proof").split('<code class="command">')[1].split("</code>")[0])
+    assert command == "certree.certify.check(model.certificate_, model.tree_, X, rewards=..., spends=...)"
+    assert certree.certify.check(model.certificate_, model.tree_, X, rewards=scores.rewards, spends=spends).holds
+
+
 def test_few_rows_are_hidden_everywhere(tmp_path: Path) -> None:
     case = make_classifier()
     tree = case.model.tree_

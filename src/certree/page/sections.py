@@ -357,17 +357,32 @@ def show_proof(view: View) -> str:
     digest = certificate.get("digests", {}).get("table")
     if digest is not None:
         lines.append(paragraph(f"The data are identified by their SHA-256: <code>{escape(digest)}</code>."))
-    weight = "" if view.given.sample_weight is None else " --weight ..."
-    spends = " --spends ..." if view.given.has_budget else ""
-    example = f"certree verify model.json data.csv {'--rewards' if view.is_policy else '--label'} ...{weight}{spends}"
-    command = "".join(f"<span>{escape(word)}</span> " for word in [*example.split(), "--prove"]).rstrip()
-    lines.append(
-        paragraph(f'Anyone who has the model and the data can check this: <code class="command">{command}</code>')
-    )
+    command = f'<code class="command">{show_command(view)}</code>'
+    lines.append(paragraph(f"Anyone who has the model and the data can check this: {command}"))
     lines.append(
         "<h3>What is not proved</h3><ul>" + "".join(f"<li>{text}</li>" for text in _limits_of_proof(view)) + "</ul>"
     )
     return "".join(lines)
+
+
+def show_command(view: View) -> str:
+    """What checks the certificate. What actions spend is in it, unless that depends on the row: the command line has no
+    word for that."""
+    certificate, weight = view.certificate, view.given.sample_weight
+    has_arms = view.is_policy and certificate["constraints"]["min_samples_arm"] > 0
+    if view.given.has_budget and certificate["budget"]["spends"] is None:
+        facts = ["rewards", "spends", *["arms"] * has_arms, *["sample_weight"] * (weight is not None)]
+        given = ", ".join(f"{fact}=..." for fact in facts)
+        words = f"certree.certify.check(model.certificate_, model.tree_, X, {given})"
+    else:
+        facts = [
+            "rewards" if view.is_policy else "label",
+            *["treatment"] * has_arms,
+            *["weight"] * (weight is not None),
+        ]
+        given = " ".join(f"--{fact} ..." for fact in facts)
+        words = f"certree verify model.json data.csv {given} --prove"
+    return " ".join(f"<span>{escape(word)}</span>" for word in words.split())
 
 
 def describe_size(view: View) -> str:
