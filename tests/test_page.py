@@ -23,7 +23,7 @@ from certree.page.writer import render_notes
 from certree.path import choose_penalties
 from certree.policy import PolicyTree
 from certree.tree.words import share_text
-from tests.pages import NAMES, SCRIPT, make_classifier, make_policies
+from tests.pages import NAMES, SCRIPT, Case, make_classifier, make_policies
 
 SECTIONS = ["decision", "the-tree", "question", "front", "good", "proof", "worth", "rows", "use"]
 
@@ -87,6 +87,20 @@ def test_the_classifier_says_what_was_found(tmp_path: Path) -> None:
     for point, drawn in zip(path, front, strict=True):
         assert drawn["text"].startswith(f"{point.leaves} lea")
         assert sum("lines" in node for node in drawn["tree"]) == point.leaves
+
+
+def test_weights_are_spoken_of_only_where_there_are_some(tmp_path: Path) -> None:
+    case = make_classifier()
+    weight = case.facts["sample_weight"]
+    for given, is_weighted in ((weight, True), (None, False), (np.full(300, 2.0), False)):
+        model = SparseTreeClassifier(2, 0.005).fit(case.X, case.facts["y"], given)
+        group = np.where(case.X["married"], "one", "two")
+        page = write(tmp_path, Case(model, case.X, case.facts, case.rows), sample_weight=given, group=group)
+        shown = [section(page, name) for name in ("decision", "good", "worth")]
+        assert all(("by weight" in text) is is_weighted for text in shown)
+        details = [row[0] for node in data_of(page)["tree"] for row in node.get("details", ())]
+        assert ("Share of the weight" in details) is is_weighted
+        assert all(("by weight" in point["text"]) is is_weighted for point in data_of(page)["front"])
 
 
 def test_a_page_holds_no_rows(tmp_path: Path) -> None:

@@ -65,6 +65,11 @@ class View:
         return self.given.model.certificate_
 
     @property
+    def by_weight(self) -> str:
+        """What is said of shares, unless all rows weigh the same."""
+        return "" if self.given.fit_weight is None else ", by weight"
+
+    @property
     def reward(self) -> str:
         """What rewards are called, as text."""
         return f"mean reward ({self.reward_unit})" if self.reward_unit else "mean reward"
@@ -179,8 +184,8 @@ def describe_worth(view: View) -> str:
     if isinstance(found, LossEvaluation):
         loss, constant = (share_estimate(own, found.level) for own in (found.loss, found.constant))
         return (
-            f"On {noun} that it has not seen, {loss} of the answers are wrong, by weight. If everyone gets the same "
-            f"answer, {constant} are wrong."
+            f"On {noun} that it has not seen, {loss} of the answers are wrong{view.by_weight}. If everyone gets the "
+            f"same answer, {constant} are wrong."
         )
     return escape(found.statement()) + describe_unit(view)
 
@@ -303,7 +308,7 @@ def show_others(view: View) -> str:
     sentences = [
         f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.",
         describe_spends(good),
-        f"All of them decide alike for {agreed} of the {noun}, by weight. For each of the others, some tree differs.",
+        f"All of them decide alike for {agreed} of the {noun}{view.by_weight}. For all others, some tree differs.",
         f"All of them use {enumerate_names(needed)}." if needed else "No column is used by all of them.",
         f"None of them uses {name_columns(unused)}." if unused else "",
         limit,
@@ -455,7 +460,7 @@ def _show_loss(view: View) -> str:
             ["One answer for everyone, held out", share_estimate(found.constant, found.level)],
             ["How many fewer are wrong than with one answer for everyone", share_estimate(found.gain, found.level)],
         ]
-    table = show_table(("", "Share of wrong answers, by weight"), rows, "How often it is wrong")
+    table = show_table(("", f"Share of wrong answers{view.by_weight}"), rows, "How often it is wrong")
     return table + ("" if view.given.group is None else _show_groups(view))
 
 
@@ -477,7 +482,7 @@ def _show_groups(view: View) -> str:
         rates = np.bincount(answer, weights, minlength=len(own.labels)).tolist()
         said = ", ".join(f"{view.label(place)} {share_text(rate)}" for place, rate in enumerate(rates))
         rows.append([bdi(name), f"{counts[code]:,}", said, share_text(float(weights @ is_wrong))])
-    head = ("Group", escape(view.noun), "Answered, by weight", "Wrong, by weight, in sample")
+    head = ("Group", escape(capital(view.noun)), f"Answers{view.by_weight}", f"Wrong{view.by_weight}, in sample")
     return show_table(head, rows, "Rates and errors by group")
 
 

@@ -38,7 +38,7 @@ from certree.policy.curve import BudgetPoint
 from certree.policy.evaluation import Evaluation
 from certree.policy.path import PolicyPath
 from certree.tree import Tree
-from certree.tree.words import has_unit_weights, hidden_text, path_text, reward_text, share_of_label, share_text
+from certree.tree.words import hidden_text, path_text, reward_text, share_of_label, share_text
 from certree.tree_set import GoodTree
 from certree.writing import check_writable, replace_file
 
@@ -268,7 +268,7 @@ def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
     lines = [f"{rows:,} {isolate(noun)} ({share_text(rows / tree.rows[0])})"]
     share = share_of_label(tree, node)
     if share is not None:
-        lines.append(f"right for {share_text(share)} of {'them' if has_unit_weights(tree) else 'their weight'}")
+        lines.append(f"right for {share_text(share)} of {'their weight' if view.by_weight else 'them'}")
     unit = f" {view.reward_unit}" if view.reward_unit else ""
     lines += [f"{text}{unit}, in sample" for text in [reward_text(tree, node)] if text]
     spends = view.certificate.get("budget", {}).get("spends")
@@ -282,10 +282,9 @@ def describe_own_leaf(view: View, tree: Tree, node: int) -> Leaf:
     leaf, gain = describe_leaf(view, tree, node), _held_out_gain(view, node)
     if hidden_text(tree, node):
         return replace(leaf, details=[(view.noun.capitalize(), hidden_text(tree, node))])
-    rows = [
-        (view.noun.capitalize(), f"{tree.rows[node]:,} ({share_text(tree.rows[node] / tree.rows[0])})"),
-        ("Share of the weight", share_text(view.share(node))),
-    ]
+    rows = [(view.noun.capitalize(), f"{tree.rows[node]:,} ({share_text(tree.rows[node] / tree.rows[0])})")]
+    if view.by_weight:
+        rows.append(("Share of the weight", share_text(view.share(node))))
     if tree.label_weights is not None:
         own = tree.label_weights[node] / tree.label_weights[node].sum()
         rows += [(f"Of these, {label}", share_text(float(part))) for label, part in zip(tree.labels, own, strict=True)]
@@ -334,7 +333,7 @@ def describe_corner(view: View, place: int, point: BudgetPoint) -> str:
 def describe_point(view: View, front: RegularizationPath, place: int) -> str:
     """A tree of the front in words."""
     point = front[place]
-    measure = "wrong" if has_unit_weights(view.tree) else "wrong by weight"
+    measure = "wrong by weight" if view.by_weight else "wrong"
     worth = (
         f"{view.reward} {number(front.value(point))}"
         if isinstance(front, PolicyPath)
