@@ -121,11 +121,19 @@ def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
     assert "letter" in decision
     assert "&lt;em&gt;visit&lt;/em&gt;" in section(page, "worth")
     assert "gain" in decision
-    assert "&lt;u&gt;south&lt;/u&gt;" in section(page, "worth")
+    worth, found = section(page, "worth"), plain.facts["evaluation"]
+    assert "&lt;u&gt;south&lt;/u&gt;" in worth
+    assert "Gain over <bdi>nothing</bdi>" in worth
+    random = np.mean([fixed.value for fixed in found.fixed.values()])
+    assert f"An action at random</th><td>{random:.4g}" in worth
+    assert "breaks the budget" not in worth
     assert "Overlap" in section(page, "rows")
     page = write(tmp_path, within)
     assert "budget of 0.3" in section(page, "decision")
     assert 'aria-label="What each budget buys"' in section(page, "worth")
+    # A single action that does better than the policy does so because it spends more.
+    assert "Everyone: <bdi>letter</bdi> (spends 1 per row, which breaks the budget)" in section(page, "worth")
+    assert "Everyone: <bdi>nothing</bdi></th>" in section(page, "worth")
     found = policy.good_policies(within.X, within.facts["y"], tolerance=0.2, budget=0.3, control=0, min_samples_leaf=20)
     page = write(tmp_path, within, tolerance=0.2)
     good = section(page, "good")
@@ -191,7 +199,7 @@ def test_every_tree_of_a_budget_curve_is_judged_on_held_out_rows(tmp_path: Path)
     assert f"Held out {nobody:.4g}"[:14] in texts[0]
     assert texts[0].endswith("where it spends 0.")
     worth = section(page, "worth")
-    for words in ("actions drawn by lot", "nobody (0)", "everyone 1", "learned without the rows"):
+    for words in ("actions drawn by lot", "nobody (0)", "everyone: 1", "learned without the rows"):
         assert words in worth
 
 
@@ -267,7 +275,7 @@ def test_a_classifier_by_group(tmp_path: Path) -> None:
     rate = np.average(predicted[own] == "no", weights=weight[own])
     assert "<td>145</td>" in table
     assert f"{100 * wrong:.1f}%" in table
-    assert f"<bdi>no</bdi> {100 * rate:.1f}%" in table
+    assert f"<bdi>no</bdi>: {100 * rate:.1f}%" in table
     hidden = write(tmp_path, case, group=group, time_limit=0, hide_below=10).split("Rates and errors by group")[-1]
     assert "<td>145</td>" not in hidden
     assert "not shown" in hidden

@@ -22,6 +22,7 @@ from certree.policy.budget_set import BudgetSet
 from certree.policy.curve import BudgetCurve
 from certree.policy.evaluation import Estimate, Evaluation
 from certree.policy.path import PolicyPath
+from certree.problem import TOLERANCE
 from certree.reading import describe_readings
 from certree.selection.held_out import LossEvaluation
 from certree.tree import Tree, find_hidden, format_number
@@ -154,9 +155,11 @@ def describe_rule(view: View) -> str:
     told = [node for node in leaves if int(tree.label[node]) != rest]
     veiled = {int(tree.label[node]) for node in leaves if hidden_text(tree, node)}
     if len(told) > MOST_RULES:
-        shares = ", ".join(
-            f"{strong(view, place)} for {'some' if place in veiled else share_text(part)}"
-            for place, part in sorted(share.items())
+        shares = enumerate_names(
+            [
+                f"{strong(view, place)} for {'some' if place in veiled else share_text(part)}"
+                for place, part in sorted(share.items())
+            ]
         )
         return (
             f"At most {tree.depth} questions sort all {escape(view.noun)} into {len(leaves)} groups; "
@@ -436,13 +439,14 @@ def show_worth(view: View) -> str:
                 else [
                     bdi(group.group),
                     f"{group.rows:,}",
-                    ", ".join(f"{bdi(action)} {share_text(rate)}" for action, rate in group.rates.items()),
+                    ", ".join(f"{bdi(action)}: {share_text(rate)}" for action, rate in group.rates.items()),
                     estimate_text(group.value),
                     estimate_text(group.gain),
                 ]
                 for place, group in enumerate(found.groups)
             ]
-            names = ("Group", escape(view.noun), "Given", f"{reward}, held out", "Gain over the control")
+            over = f"Gain over {bdi(found.control)}"
+            names = ("Group", escape(capital(view.noun)), "Given", f"{reward}, held out", over)
             parts.append(show_table(names, rows, "Rates and worth by group"))
     return "".join(parts)
 
@@ -480,7 +484,7 @@ def _show_groups(view: View) -> str:
             continue
         weights = np.where(codes == code, given.weights, 0.0) / totals[code]
         rates = np.bincount(answer, weights, minlength=len(own.labels)).tolist()
-        said = ", ".join(f"{view.label(place)} {share_text(rate)}" for place, rate in enumerate(rates))
+        said = ", ".join(f"{view.label(place)}: {share_text(rate)}" for place, rate in enumerate(rates))
         rows.append([bdi(name), f"{counts[code]:,}", said, share_text(float(weights @ is_wrong))])
     head = ("Group", escape(capital(view.noun)), f"Answers{view.by_weight}", f"Wrong{view.by_weight}, in sample")
     return show_table(head, rows, "Rates and errors by group")
@@ -500,15 +504,24 @@ def _show_policy_worth(view: View) -> str:
             [f"Policies learned without the {escape(view.noun)} they are judged on", estimate_text(found.value), ""]
         )
         for action, fixed in found.fixed.items():
-            rows.append([f"Everyone {bdi(action)}", estimate_text(fixed), estimate_text(found.gains[action])])
+            name = f"Everyone: {bdi(action)}{say_beyond(found, action)}"
+            rows.append([name, estimate_text(fixed), estimate_text(found.gains[action])])
         for baseline in found.baselines:
             if baseline.share < 1:
                 text = baseline.describe(is_nobody=False)
                 rows.append([escape(capital(text)), estimate_text(baseline.value), estimate_text(baseline.gain)])
         if found.budget is None:
-            rows.append(["An action at random", "", estimate_text(found.gain_over_random)])
+            drawn = found.value.value - found.gain_over_random.value
+            rows.append(["An action at random", number(drawn), estimate_text(found.gain_over_random)])
     names = ("", escape(capital(view.reward)), "Gain of the policy over it")
     return show_table(names, rows, "What it brings, and what else would") + show_budget(view)
+
+
+def say_beyond(found: Evaluation, action: Any) -> str:
+    """That an action for everyone breaks the budget: whoever sees that the policy does worse must see why."""
+    spend = found.fixed_spends.get(action, 0.0)
+    is_within = found.budget is None or spend <= found.budget * (1 + TOLERANCE)
+    return "" if is_within else f" (spends {number(spend)} per row, which breaks the budget)"
 
 
 def show_budget(view: View) -> str:
@@ -538,8 +551,15 @@ def show_budget(view: View) -> str:
     ]
     note = (
         "Whoever spends a budget without a policy can draw lots between the actions: on average that brings what the "
-        "line between them says. What a policy adds is the way above it, and only as far as it holds out of sample."
+        "dashed line says. What a policy adds is its distance above that line, and only as far as it is there on "
+        f"{escape(view.noun)} that it has not seen."
     )
+    if isinstance(view.parts.evaluation, Evaluation):
+        # Somebody who compares the two tables must not think that one of them is wrong.
+        note += (
+            " In sample, actions are judged by the rewards that the policy was fitted on, and in the table above by "
+            "rewards that were estimated anew without each fold, so the figures of one action differ a little."
+        )
     table = show_table(
         ("", "Mean spend", f"{escape(capital(view.reward))}, in sample"), rows, "One action for everyone"
     )
@@ -551,7 +571,7 @@ def name_fixed(view: View, place: int, *, is_html: bool = False) -> str:
     label, found = view.tree.labels[place], view.parts.evaluation
     is_nobody = isinstance(found, Evaluation) and found.is_control_nobody and found.control == label
     name = bdi(label) if is_html else str(label)
-    return f"nobody ({name})" if is_nobody else f"everyone {name}"
+    return f"nobody ({name})" if is_nobody else f"everyone: {name}"
 
 
 # 8 and 9: the data, and use -----------------------------------------------------------------------------------------
@@ -582,6 +602,7 @@ def show_data(view: View) -> str:
         counts, edges = np.histogram(relative, bins=min(MOST_BINS, max(4, math.isqrt(len(positive)))))
         hidden = view.hidden(counts[counts > 0].tolist())
         counts[np.flatnonzero(counts)[hidden]] = 0
+        parts.append(paragraph("How unequal the weights are:"))
         parts.append(draw_histogram("Histogram of the weights", "weight / largest", edges.tolist(), counts.tolist()))
     else:
         parts.append(paragraph("All rows weigh the same."))
@@ -602,7 +623,7 @@ def show_data(view: View) -> str:
             for place, one in enumerate(scores.overlap)
         ]
         names = ("Action", "Rows that got it", "Effective sample size", "Smallest chance", "Rows clipped")
-        parts.append(show_table(names, rows, "Overlap: how far the data speak about each action"))
+        parts.append(show_table(names, rows, "Overlap: how much the data say about each action"))
     used = set(view.tree.column.tolist()) - {-1}
     listed = [
         [bdi(column.name) for place, column in enumerate(view.tree.columns) if (place in used) is wanted]
