@@ -315,6 +315,20 @@ def test_edits_hold_for_all_trees_of_the_page(tmp_path: Path) -> None:
     assert not any(NAMES[2] in node.get("question", "") for other in others for node in other["tree"])
 
 
+def test_what_is_not_proved_best_says_how_far_it_may_be_from_the_best(tmp_path: Path) -> None:
+    case = make_classifier()
+    y = case.facts["y"]
+    words = "another may be better, by up to"
+    assert words not in write(tmp_path, case, time_limit=0)
+    model = SparseTreeClassifier(3, thresholds="guess", reference="boosting", random_state=0).fit(case.X, y)
+    page = certree.report(model, case.X, y, path=tmp_path / "page.html", time_limit=0).read_text("utf-8")
+    proof, sizes = section(page, "proof"), model.certificate_["sizes"]
+    assert f"{words} {model.certificate_['gap']:.3g}." in proof
+    # Of all questions that the data allow, the guess left these.
+    assert sizes["distinct_tests"] < case.model.certificate_["sizes"]["distinct_tests"]
+    assert f"The search could ask {sizes['distinct_tests']:,} distinct questions." in proof
+
+
 def test_a_wrong_certificate_is_an_alarm(tmp_path: Path) -> None:
     case = make_classifier()
     y = case.facts["y"].copy()

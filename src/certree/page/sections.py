@@ -400,14 +400,21 @@ def describe_size(view: View) -> str:
     if depth is None or view.given.is_edited:
         return ""
     return (
-        f"With the {certificate['sizes']['distinct_tests']:,} distinct questions that these data allow, "
+        f"The search could ask {certificate['sizes']['distinct_tests']:,} distinct questions. With these, "
         f"{describe_count(certificate, view.tree)} trees of depth at most {depth} can be written down. "
     )
+
+
+def describe_gap(view: View) -> str:
+    """What a search that did not finish, or that trusted a guess, leaves open."""
+    gap = number(view.certificate.get("policy", view.certificate)["gap"], 3)
+    return f"That this is the best tree within the limits named above: another may be better, by up to {gap}."
 
 
 def _limits_of_proof(view: View) -> list[str]:
     noun = escape(view.noun)
     texts = [
+        *([] if view.certificate["status"] == "optimal" else [describe_gap(view)]),
         f"That the data are right, or that other {noun} are like these.",
         "That a tree outside the limits named above could not do better.",
     ]
