@@ -179,8 +179,10 @@ def test_every_tree_of_a_policy_is_judged_on_held_out_rows(tmp_path: Path) -> No
     texts = [point["text"] for point in data_of(page)["front"]]
     path = policy.regularization_path(X, scores, max_depth=1, min_samples_leaf=10)
     # By hand: the best tree of the same λ without each fold, which is what evaluate learns.
+    chosen = data_of(page)["chosen"]
+    assert path[chosen] is path.at(model.regularization)
     for point, text, penalty in zip(path, texts, choose_penalties(path), strict=True):
-        own = PolicyTree(1, penalty, min_samples_leaf=10)
+        own = PolicyTree(1, model.regularization if point is path[chosen] else penalty, min_samples_leaf=10)
         held = policy.evaluate(own, log, folds=3, random_state=0).value.value
         assert f"held out {held:.4g}"[:14] in text, point.leaves
     assert "held out (± one standard error)" in section(page, "front")
@@ -197,7 +199,10 @@ def test_every_tree_of_a_budget_curve_is_judged_on_held_out_rows(tmp_path: Path)
     # Nobody is treated by the first one, in any fold.
     nobody = policy.evaluate(lambda rows: np.zeros(len(rows), int), log, folds=3, random_state=0).value.value
     assert f"Held out {nobody:.4g}"[:14] in texts[0]
-    assert texts[0].endswith("where it spends 0.")
+    assert ", where it spends 0. The best tree for a price per unit spent above " in texts[0]
+    curve = policy.budget_curve(X, scores, control=0, max_depth=1, min_samples_leaf=10)
+    for point, text in zip(curve[1:], texts[1:], strict=True):
+        assert f"price per unit spent between {point.price_low:.3g} and {point.price_high:.3g}." in text
     worth = section(page, "worth")
     for words in ("actions drawn by lot", "nobody (0)", "everyone: 1", "learned without the rows"):
         assert words in worth
@@ -380,6 +385,22 @@ def test_two_figures_of_one_tree_are_explained(tmp_path: Path) -> None:
     case = make_classifier()
     assert words in section(write(tmp_path, case), "front")
     assert words not in write(tmp_path, case, time_limit=0)
+    # A policy has one figure, unless its evaluation was made elsewhere.
+    model, X, log, scores = make_log_case(None)
+    page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", folds=3).read_text("utf-8")
+    own = policy.evaluate(model, log, folds=3, random_state=0)
+    assert f"held out {own.value.value:.4g} (±" in data_of(page)["front"][data_of(page)["chosen"]]["text"]
+    assert f"<td>{own.value.value:.4g} (" in section(page, "worth")
+    assert "says more about this page's own tree" in section(page, "front")
+    other = policy.evaluate(model, log, folds=3, random_state=1)
+    assert f"{other.value.value:.4g}" != f"{own.value.value:.4g}"
+    page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", folds=3, evaluation=other).read_text(
+        "utf-8"
+    )
+    assert "was made separately" in section(page, "front")
+    model, X, log, scores = make_log_case(0.4)
+    page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", folds=3).read_text("utf-8")
+    assert "keeps the budget in every fold" in section(page, "front")
 
 
 def test_a_tree_that_asks_nothing(tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ class Gatherer:
                 given.X, self.rewards, given.sample_weight, treatment=self._treatment(), **each
             )
             if is_judged:
-                self._judge(judge_front, front, given.log, **each)
+                self._judge(judge_front, front, model.regularization, given.log, **each)
             return
         each["categorical_features"] = model.categorical_features
         if not (is_judged and self._choose(each)):
@@ -276,7 +276,8 @@ class Gatherer:
         elif given.is_policy and given.fit_weight is not None:
             why = "that is not known for policies of weighted rows"
         elif once * (given.folds + 1) + self._models(given.folds * (given.folds + 1) // 2) > self.left:
-            why = f"{given.folds} more fronts would exceed the time limit of {self.time_limit:g} s"
+            limit = f"the time limit of {self.time_limit:g} s"
+            why = f"to find them again without each of {given.folds} folds would exceed {limit}"
         if why:
             self._say_not_judged(why)
         return not why

@@ -34,9 +34,13 @@ class HeldOut:
     """With a budget: the mean spend per row."""
 
 
-def judge_front(front: PolicyPath, log: Log, *, folds: int, random_state: Any, **settings: Any) -> HeldOut:
-    """The trees of a front; `settings` are those that it was traced with."""
-    penalties = choose_penalties(front)
+def judge_front(front: PolicyPath, own: float, log: Log, *, folds: int, random_state: Any, **settings: Any) -> HeldOut:
+    """The trees of a front; `settings` are those that it was traced with. The tree of the page's `own` λ is judged at
+    that λ, as `policy.evaluate` judges it."""
+    chosen = front.at(own)
+    penalties = [
+        own if point is chosen else penalty for point, penalty in zip(front, choose_penalties(front), strict=True)
+    ]
 
     def learn(_: Array, part: Log, scores: Scores) -> list[Tree]:
         path = policy_path(part, scores, **settings)

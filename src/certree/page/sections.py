@@ -238,9 +238,8 @@ def show_front(view: View) -> str:
     front = view.parts.front
     if front is None and view.parts.curve is not None:
         text = "Every budget has a best tree of its own. The section on worth shows what each of them buys."
-        held = paragraph(escape(view.parts.reasons.get("held_out", "")))
         slider = show_slider("Smaller or larger budget", len(view.parts.curve))
-        return paragraph(text + _say_between(view, view.parts.curve)) + held + slider
+        return paragraph(text + _say_between(view, view.parts.curve)) + _compare_held_out(view) + slider
     if front is None:
         return absent(view, "curve" if view.given.has_budget else "front")
     figures = [front.value(point) if isinstance(front, PolicyPath) else point.loss for point in front]
@@ -256,20 +255,52 @@ def show_front(view: View) -> str:
     if found is not None:
         points = list(zip([float(point.leaves) for point in front], found.worth.tolist(), strict=True))
         series.append(Series(f"{name}, held out (± one standard error)", "held", points, found.error.tolist()))
-    held = paragraph(escape(view.parts.reasons.get("held_out", ""))) if found is None else ""
     whole = (
         "Each of these trees is the best for some penalty per leaf (λ): the higher the penalty, the smaller the tree."
         if front.is_optimal
         else "The search for these trees ended at its limit, so some may be missing: raise time_limit."
     )
-    if found is not None and view.parts.evaluation is not None:
-        # Somebody who compares the two figures of the same tree must not think that one of them is wrong.
-        held = paragraph(
+    chart = draw_chart("Trees of every size", "leaves", name, series)
+    return paragraph(whole) + chart + _compare_held_out(view) + show_slider("Smaller or larger", len(front))
+
+
+def find_chosen(view: View) -> int:
+    """Where the slider stands at first: at the tree of the page's λ, or at the last one that its budget pays for."""
+    front, curve = view.parts.front, view.parts.curve
+    if front is not None:
+        return next(i for i, point in enumerate(front) if point is front.at(view.given.model.regularization))
+    if curve is not None:
+        return next((i for i, point in enumerate(curve) if point is curve.at(view.given.budget)), 0)
+    return 0
+
+
+def _compare_held_out(view: View) -> str:
+    """Why the slider and the section on worth have two held-out figures of one tree: somebody who compares them must
+    not think that one of them is wrong."""
+    found, judged = view.parts.held_out, view.parts.evaluation
+    if found is None:
+        return paragraph(escape(view.parts.reasons["held_out"])) if "held_out" in view.parts.reasons else ""
+    if judged is None:
+        return ""
+    if isinstance(judged, LossEvaluation):
+        return paragraph(
             "Held out, each of these trees stands for one penalty from its range. The section on worth takes the "
             "penalty of this page's own tree, so its held-out figure may differ a little."
         )
-    slider = show_slider("Smaller or larger", len(front))
-    return f"{paragraph(whole)}{draw_chart('Trees of every size', 'leaves', name, series)}{held}{slider}"
+    interval = "Its interval also counts what the folds have in common, which the standard errors here do not."
+    if view.given.has_budget:
+        same = (
+            "Held out, each of these trees stands for one price of spending. The section on worth keeps the budget in "
+            "every fold, so its held-out figure may differ."
+        )
+    elif number(judged.value.value) == number(float(found.worth[find_chosen(view)])):
+        same = "The section on worth says more about this page's own tree."
+    else:
+        same = (
+            "The trees here were judged with one division of the rows into folds. The evaluation in the section on "
+            "worth was made separately, so its held-out figure of this page's own tree may differ."
+        )
+    return paragraph(f"{same} {interval}")
 
 
 def _say_between(view: View, curve: BudgetCurve) -> str:
@@ -279,8 +310,9 @@ def _say_between(view: View, curve: BudgetCurve) -> str:
     if math.isclose(own["spend"], point.spend, rel_tol=1e-9, abs_tol=1e-12):
         return ""
     return (
-        " The slider holds those trees that are best at some price of spending, and begins at the last one that this "
-        f"page's budget pays for. The page's own tree, which spends {number(own['spend'])} per row, lies between them."
+        " The slider holds those trees that are best at some price of spending. At first it stands at the last one "
+        f"that this page's budget pays for. The page's own tree, which spends {number(own['spend'])} per row, lies "
+        "between them."
     )
 
 

@@ -22,6 +22,7 @@ from certree.page.sections import (
     View,
     capital,
     estimate_text,
+    find_chosen,
     number,
     show_data,
     show_decision,
@@ -327,7 +328,9 @@ def describe_corner(view: View, place: int, point: BudgetPoint) -> str:
     if found is not None and found.spend is not None:
         amount, error, spend = (float(values[place]) for values in (found.worth, found.error, found.spend))
         held = f" Held out {number(amount)} (± {number(error, 2)}), where it spends {number(spend)}."
-    return f"Spends {number(point.spend)} per row: {worth}.{held}{_say_status(point.status)}"
+    prices = say_range(point.price_low, point.price_high)
+    best = f" The best tree for a price per unit spent {prices}."
+    return f"Spends {number(point.spend)} per row: {worth}.{held}{best}{_say_status(point.status)}"
 
 
 def describe_point(view: View, front: RegularizationPath, place: int) -> str:
@@ -344,10 +347,13 @@ def describe_point(view: View, front: RegularizationPath, place: int) -> str:
         amount, error = float(found.worth[place]), float(found.error[place])
         shown = number(amount) if view.is_policy else f"{share_text(amount)} {measure}"
         held = f", held out {shown} (± {number(error, 2) if view.is_policy else share_text(error)})"
-    low, high = point.regularization_low, point.regularization_high
-    prices = f"above {low:.3g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"
+    prices = say_range(point.regularization_low, point.regularization_high)
     head = f"{_count_leaves(point.leaves)}: {worth} in sample{held}."
     return f"{head} The best tree for a penalty λ per leaf {prices}.{_say_status(point.status)}"
+
+
+def say_range(low: float, high: float) -> str:
+    return f"above {low:.3g}" if math.isinf(high) else f"between {low:.3g} and {high:.3g}"
 
 
 def _count_leaves(count: int) -> str:
@@ -356,19 +362,6 @@ def _count_leaves(count: int) -> str:
 
 def _say_status(status: str) -> str:
     return "" if status == "optimal" else f" Its search ended early ({status.replace('_', ' ')})."
-
-
-def find_chosen(view: View) -> int:
-    """Where the slider stands at first: at the tree of the page's λ, or at the last one that its budget pays for."""
-    front, curve = view.parts.front, view.parts.curve
-    if front is not None:
-        return next(i for i, point in enumerate(front) if point is front.at(view.given.model.regularization))
-    if curve is not None:
-        budget = view.certificate["budget"]["largest"]
-        return next(
-            (i for i, point in enumerate(curve) if point is curve.at(math.inf if budget is None else budget)), 0
-        )
-    return 0
 
 
 def list_others(view: View) -> list[dict[str, Any]]:
