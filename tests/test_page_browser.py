@@ -141,17 +141,24 @@ def test_the_change_it_names_changes_the_decision(browser: Any, pages: dict[str,
 
 
 def test_the_smallest_change_is_the_smallest(browser: Any, tmp_path: Path) -> None:
-    """Of a tree that has just one question, the other side of it; never more than is needed."""
-    X = pd.DataFrame({"age": np.arange(40.0)})
-    model = certree.SparseTreeClassifier(2, 0.0).fit(X, (X["age"] > 9.5) & (X["age"] < 30.5))
-    browser.get(certree.report(model, X, X["age"].between(10, 30), path=tmp_path / "page.html").as_uri())
-    changes = browser.execute_script("return window.certree.changes({0: 12})")
-    assert [(change["value"], change["words"]) for change in changes] == [(9.5, "9.5")]
-    changes = browser.execute_script("return window.certree.changes({0: 35})")
-    assert [(change["value"], change["words"]) for change in changes] == [(30.5, "30.5")]
-    changes = browser.execute_script("return window.certree.changes({0: 5})")
-    assert [change["words"] for change in changes] == ["just above 9.5"]
-    assert changes[0]["value"] == float(np.nextafter(9.5, 10))
+    """Of a tree that has just one column, the nearest value beyond a question; never more than is needed. Whole numbers
+    change to whole numbers, where the data have no others."""
+
+    def change(answer: float | None) -> list[tuple[float, str]]:
+        found = browser.execute_script("return window.certree.changes({0: arguments[0]})", answer)
+        return [(one["value"], one["words"]) for one in found]
+
+    for step in (1.0, 0.25):
+        X = pd.DataFrame({"age": np.arange(0, 40, step)})
+        y = X["age"].between(10, 30)
+        model = certree.SparseTreeClassifier(2, 0.0).fit(X, y)
+        browser.get(certree.report(model, X, y, path=tmp_path / "page.html", time_limit=0).as_uri())
+        low, high = 10 - step / 2, 30 + step / 2
+        exact = [(low, f"{low:g}")], [(high, f"{high:g}")], [(float(np.nextafter(low, 10)), f"just above {low:g}")]
+        whole = [(9, "9")], [(30, "30")], [(10, "10")]
+        assert (change(12), change(35), change(5)) == (whole if step == 1 else exact)
+        assert (change(12.5), change(35.5), change(5.5)) == exact
+        assert change(None)
 
 
 def test_a_change_is_named_as_the_questions_are(browser: Any, tmp_path: Path) -> None:

@@ -60,10 +60,12 @@
     if (isRanked) {
       for (const { threshold } of tests) {
         if (threshold === undefined) continue;
-        if (column.kind === "numeric") {
+        const low = Math.floor(threshold);
+        // Nobody is 25.5 years old where all ages are whole numbers.
+        const isWhole = column.whole && (value === null || Number.isInteger(value)) && Number.isSafeInteger(low + 1);
+        if (column.kind === "numeric" && !isWhole) {
           found.push([threshold, say(threshold)], [above(threshold), `just above ${say(threshold)}`]);
         } else {
-          const low = Math.floor(threshold);
           found.push([low, say(low)], [low + 1, say(low + 1)]);
         }
       }

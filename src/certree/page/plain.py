@@ -94,13 +94,14 @@ def _list_categories(tree: Tree, place: int) -> list[tuple[int, str]]:
 
 def _describe_values(column: Column, values: Array) -> dict[str, Any]:
     """The median and the distance between the quartiles (or, where half of the values are one, the standard
-    deviation); of categories, the place of the most frequent one."""
+    deviation), and whether all are whole numbers; of categories, the place of the most frequent one."""
     if column.kind == "numeric":
         values = values[~np.isnan(values)]
         if len(values) == 0:
-            return {"usual": None, "scale": 1.0}
+            return {"usual": None, "scale": 1.0, "whole": False}
         low, usual, high = np.quantile(values, [0.25, 0.5, 0.75], method="lower").tolist()
-        return {"usual": usual, "scale": high - low or float(values.std()) or 1.0}
+        is_whole = bool((values == np.floor(values)).all())
+        return {"usual": usual, "scale": high - low or float(values.std()) or 1.0, "whole": is_whole}
     if column.kind == "ordered":
         places = values[np.isfinite(values)].astype(int).tolist()
     else:
