@@ -487,6 +487,23 @@ def test_a_column_of_0_and_1_is_asked_as_a_question(tmp_path: Path) -> None:
     assert "member: yes" in section(page, "decision")
 
 
+def test_a_column_of_true_and_false_is_asked_as_a_question(tmp_path: Path) -> None:
+    for is_true in (True, False):
+        X = pd.DataFrame({"member": [is_true, not is_true] * 20, "b": np.arange(40.0)})
+        model = SparseTreeClassifier(1).fit(X, X["member"])
+        page = certree.report(model, X, X["member"], path=tmp_path / "page.html", time_limit=0).read_text("utf-8")
+        root = data_of(page)["tree"][0]
+        assert root["question"] == "member?"
+        assert [f"member: {way}" for way in root["ways"]] == root["answers"]
+    # A column with missing values has more than two answers.
+    X = pd.DataFrame({"member": pd.array([True, False, None] * 20, dtype="boolean")})
+    for value in (True, False):
+        y = X["member"].fillna(not value) == value
+        page = certree.report(SparseTreeClassifier(1).fit(X, y), X, y, path=tmp_path / "page.html", time_limit=0)
+        root = data_of(page.read_text("utf-8"))["tree"][0]
+        assert (root["question"], root["ways"]) == (f"member is {str(value).lower()}?", ["yes", "no"])
+
+
 def test_labels_that_weigh_more_weigh_more_everywhere(tmp_path: Path) -> None:
     """In sample, held out and in every other tree, also of a model that was saved."""
     case = make_classifier()

@@ -130,13 +130,20 @@ def find_binary(tree: Tree, table: Table) -> frozenset[str]:
 
 
 def _is_no(test: Test, words: Words) -> bool:
-    """Whether the test holds where a column of 0 and 1 says no."""
+    """Whether the test holds where a column of 0 and 1, or of false and true, says no."""
+    if _is_boolean(test):
+        return test.category is False
     return test.column.name in words.binary and test.threshold is not None and 0 <= test.threshold < 1
 
 
+def _is_boolean(test: Test) -> bool:
+    """Whether the column is true or false, and never missing."""
+    return test.column.kind == "boolean" and not test.column.has_missing
+
+
 def question(test: Test, words: Words) -> str:
-    """What an inner node asks: "age at most 31?"."""
-    if _is_no(test, words):
+    """What an inner node asks: "age at most 31?", and of a column that says yes or no by itself, "married?"."""
+    if _is_no(test, words) or _is_boolean(test):
         return f"{isolate(test.column.name)}?"
     return f"{answer(test, words, holds=True)}?"
 
@@ -151,8 +158,8 @@ def answer(test: Test, words: Words, *, holds: bool) -> str:
         return f"{name} {_compare(test, words, holds=holds)}{missing}"
     if test.category is None:
         return f"{name} {'is' if holds else 'is not'} missing"
-    if column.kind == "boolean" and not column.has_missing:
-        return f"{name}: {'yes' if test.category is holds else 'no'}"
+    if _is_boolean(test):
+        return f"{name}: {'yes' if holds else 'no'}"
     value = str(test.category).lower() if column.kind == "boolean" else isolate(str(test.category))
     return f"{name} {'is' if holds else 'is not'} {value}"
 
