@@ -18,7 +18,7 @@ from certree import SparseTreeClassifier, policy
 from certree.page.counting import count_trees
 from certree.page.lots import Fixed, draw_lots, value_by_lot
 from certree.page.plain import Words, conditions
-from certree.page.sections import name_columns
+from certree.page.sections import estimate_text, name_columns
 from certree.page.writer import render_notes
 from certree.path import choose_penalties
 from certree.policy import PolicyTree
@@ -134,6 +134,12 @@ def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
     # A single action that does better than the policy does so because it spends more.
     assert "Everyone: <bdi>letter</bdi> (spends 1 per row, which breaks the budget)" in section(page, "worth")
     assert "Everyone: <bdi>nothing</bdi></th>" in section(page, "worth")
+    # A leaf that folds found too has a gain of its own.
+    shared = [leaf for leaf in within.facts["evaluation"].leaves if leaf.action == 1]
+    lines = [line for node in data_of(page)["tree"] for line in node.get("lines", ())]
+    gains = [line for line in lines if line.startswith("gain over nothing: ")]
+    assert gains
+    assert set(gains) <= {f"gain over nothing: {estimate_text(leaf.gain)}, held out" for leaf in shared}
     found = policy.good_policies(within.X, within.facts["y"], tolerance=0.2, budget=0.3, control=0, min_samples_leaf=20)
     page = write(tmp_path, within, tolerance=0.2)
     good = section(page, "good")
@@ -226,6 +232,14 @@ def test_spends_that_depend_on_the_row(tmp_path: Path) -> None:
     command = re.sub(r"</?span>", "", section(page, "proof").split('<code class="command">')[1].split("</code>")[0])
     assert command == "certree.certify.check(model.certificate_, model.tree_, X, rewards=..., spends=...)"
     assert certree.certify.check(model.certificate_, model.tree_, X, rewards=scores.rewards, spends=spends).holds
+    # Leaves state their mean.
+    tree, nodes = model.tree_, data_of(page)["tree"]
+    reached = tree.apply(X)
+    for leaf in tree.leaves.tolist():
+        mean = spends[reached == leaf, tree.label[leaf]].mean()
+        assert nodes[leaf]["lines"][-1] == f"spends {mean:.4g} each on average"
+    front = data_of(page)["front"]
+    assert all("spends" in node["lines"][-1] for point in front for node in point["tree"] if "lines" in node)
 
 
 def test_few_rows_are_hidden_everywhere(tmp_path: Path) -> None:

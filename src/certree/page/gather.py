@@ -31,6 +31,7 @@ from certree.policy.path import regularization_path as policy_path
 from certree.policy.scores import Scores
 from certree.reading import quiet_reading
 from certree.selection import LossEvaluation, SparseTreeCV, evaluate
+from certree.tree import Array
 from certree.tree_set import TreeSet, good_trees
 
 SEARCHES = 10
@@ -54,6 +55,8 @@ class Parts:
     curve: BudgetCurve | None = None
     fixed: list[Fixed] = field(default_factory=list)
     """With a budget: what each action spends and brings where everyone gets it."""
+    spends: Array | None = None
+    """With a budget: what each action spends on each row, n × K."""
     scores: Scores | None = None
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -299,6 +302,7 @@ class Gatherer:
         spends = read_spends(self._spends(), None, given.table.n_rows, tree.labels)
         means = (given.weights @ spends / given.weights.sum()).tolist()
         assert tree.rewards is not None
+        self.parts.spends = spends
         self.parts.fixed = [
             Fixed(place, spend, value)
             for place, (spend, value) in enumerate(zip(means, tree.rewards[0].tolist(), strict=True))

@@ -14,6 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from certree.page.gather import Gatherer
 from certree.page.given import Given, check_names, read_given
 from certree.page.naming import rename_actions
@@ -246,22 +248,38 @@ def render_notes(notes: str) -> str:
 
 def make_data(view: View) -> dict[str, Any]:
     """What the script draws and answers with: trees and aggregates, no rows."""
-    tree = view.tree
+    tree, spends = view.tree, find_spends(view, view.given.model.tree_)
     return {
         "labels": label_data(tree),
         "columns": column_data(tree, view.given.table, view.words),
-        "tree": tree_data(tree, view.words, partial(describe_own_leaf, view)),
-        "front": [
-            {"text": text, "tree": tree_data(view.rename(own), view.words, partial(describe_leaf, view))}
-            for text, own in list_points(view)
-        ],
+        "tree": tree_data(tree, view.words, partial(describe_own_leaf, view, spends)),
+        "front": [{"text": text, "tree": other_tree_data(view, own)} for text, own in list_points(view)],
         "chosen": find_chosen(view),
         "others": list_others(view),
         "verb": "the action" if view.is_policy else "the answer",
     }  # fmt: skip
 
 
-def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
+def other_tree_data(view: View, tree: Tree) -> list[dict[str, Any]]:
+    """Any tree but the page's own, under the names of the table."""
+    return tree_data(view.rename(tree), view.words, partial(describe_leaf, view, find_spends(view, tree)))
+
+
+def find_spends(view: View, tree: Tree) -> dict[int, str]:
+    """With a budget, what each leaf spends, in words: the amount of its action or, where that depends on the row, the
+    mean over the leaf's rows. The tree has the names of the table."""
+    stated, spends, weights = view.certificate.get("budget", {}).get("spends"), view.parts.spends, view.given.weights
+    nodes = tree.leaves.tolist()
+    if stated is not None:
+        return {node: f"spends {number(float(stated[int(tree.label[node])]))} each" for node in nodes}
+    if spends is None:
+        return {}
+    reached = tree.apply(view.given.table)
+    sums = np.bincount(reached, weights * spends[np.arange(len(reached)), tree.label[reached]], tree.n_nodes)
+    return {node: f"spends {number(float(sums[node] / tree.weight[node]))} each on average" for node in nodes}
+
+
+def describe_leaf(view: View, spends: Mapping[int, str], tree: Tree, node: int) -> Leaf:
     """How many there are and what comes of the decision, of any tree of the page."""
     if hidden_text(tree, node):
         return Leaf([hidden_text(tree, node)])
@@ -272,15 +290,12 @@ def describe_leaf(view: View, tree: Tree, node: int) -> Leaf:
         lines.append(f"right for {share_text(share)} of {'their weight' if view.by_weight else 'them'}")
     unit = f" {view.reward_unit}" if view.reward_unit else ""
     lines += [f"{text}{unit}, in sample" for text in [reward_text(tree, node)] if text]
-    spends = view.certificate.get("budget", {}).get("spends")
-    if spends is not None:
-        lines.append(f"spends {number(float(spends[int(tree.label[node])]))} each")
-    return Leaf(lines)
+    return Leaf([*lines, *(text for leaf, text in spends.items() if leaf == node)])
 
 
-def describe_own_leaf(view: View, tree: Tree, node: int) -> Leaf:
+def describe_own_leaf(view: View, spends: Mapping[int, str], tree: Tree, node: int) -> Leaf:
     """The same of the page's own tree, with its table and, where there is one, the gain on held-out rows."""
-    leaf, gain = describe_leaf(view, tree, node), _held_out_gain(view, node)
+    leaf, gain = describe_leaf(view, spends, tree, node), _held_out_gain(view, node)
     if hidden_text(tree, node):
         return replace(leaf, details=[(view.noun.capitalize(), hidden_text(tree, node))])
     rows = [(view.noun.capitalize(), f"{tree.rows[node]:,} ({share_text(tree.rows[node] / tree.rows[0])})")]
@@ -294,18 +309,20 @@ def describe_own_leaf(view: View, tree: Tree, node: int) -> Leaf:
             (f"{capital(view.reward)} of {label}, in sample", number(float(mean)))
             for label, mean in zip(tree.labels, tree.rewards[node], strict=True)
         ]
-    return Leaf([*leaf.lines, *(f"held-out gain {amount}" for _, amount in gain)], [*rows, *gain])
+    rows += [(f"{capital(name)}, held out ({folds})", amount) for name, folds, amount in gain]
+    return Leaf([*leaf.lines, *(f"{name}: {amount}, held out" for name, _, amount in gain)], rows)
 
 
-def _held_out_gain(view: View, node: int) -> list[tuple[str, str]]:
-    """Of the very same leaf, where some fold learned it too."""
+def _held_out_gain(view: View, node: int) -> list[tuple[str, str, str]]:
+    """Of the very same leaf, where some fold learned it too: over what, in how many folds, and the amount."""
     found, own = view.parts.evaluation, view.given.model.tree_
     if not isinstance(found, Evaluation) or view.tree.node_label(node) == found.control:
         return []
     text = path_text(own, node)
     return [
         (
-            f"Gain over {found.control}, held out ({leaf.folds} of {found.folds} folds have this group)",
+            f"gain over {isolate(str(found.control))}",
+            f"{leaf.folds} of {found.folds} folds have this group",
             estimate_text(leaf.gain),
         )
         for leaf in found.leaves
@@ -379,7 +396,7 @@ def list_others(view: View) -> list[dict[str, Any]]:
     return [
         {
             "text": f"{name_choice(view, words)}: objective {number(tree.objective)}{_say_spend(tree)}",
-            "tree": tree_data(view.rename(tree.tree), view.words, partial(describe_leaf, view)),
+            "tree": other_tree_data(view, tree.tree),
         }
         for words, tree in found
     ]
