@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,10 @@ OPTIONS = (
     "--window-size=1280,900",
 )  # fmt: skip
 KINDS = ["classifier", "policy", "budget"]
+HEADS = [
+    "The decision", "The tree", "Ask it", "Simpler or finer", "Other trees as good", "The proof", "What it is worth",
+    "Data and weights", "Use",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +54,21 @@ def browser() -> Iterator[Any]:
     driver.set_script_timeout(120)  # a slow machine may take longer over axe-core than the usual 30 s
     yield driver
     driver.quit()
+
+
+@pytest.fixture(autouse=True)
+def quiet(browser: Any) -> Iterator[None]:
+    """Whatever a test does with a page, nothing fails in the console, and nothing is asked of the network."""
+    yield
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    assert [url for url in map(find_request, events) if not url.startswith(("file:", "data:"))] == []
+
+
+def find_request(event: dict[str, Any]) -> str:
+    """The address that the browser asked for, as an event of its log says; empty where it says something else."""
+    is_request = event["method"] == "Network.requestWillBeSent"
+    return str(event["params"]["request"]["url"]) if is_request else "data:"
 
 
 def case_of(kind: str) -> Case:
@@ -83,18 +103,15 @@ def script_values(tree: Tree, rows: pd.DataFrame) -> list[dict[int, Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_asked_of_the_network_and_nothing_fails(browser: Any, pages: dict[str, Path], kind: str) -> None:
+def test_every_section_is_drawn_and_names_run_nothing(browser: Any, pages: dict[str, Path], kind: str) -> None:
     browser.get_log("performance")
     browser.get(pages[kind].as_uri())
-    assert browser.get_log("browser") == []
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent" and event["params"]["request"]["url"].startswith("http")
-    ]
-    assert asked == []
-    assert len(browser.find_elements(By.CSS_SELECTOR, "main > section")) == 9
+    # The log that says that nothing else was asked for does have the page itself.
+    assert [url for url in map(find_request, events) if url != "data:"] == [pages[kind].as_uri()]
+    sections = browser.find_elements(By.CSS_SELECTOR, "main > section")
+    assert [own.find_element(By.TAG_NAME, "h2").text for own in sections] == HEADS
+    assert all(len(own.text) > len(head) + 10 for own, head in zip(sections, HEADS, strict=True))
     assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
     assert browser.find_elements(By.CSS_SELECTOR, "#tree .leaf")
 
@@ -235,6 +252,7 @@ def test_the_slider_has_the_trees_of_the_path(browser: Any, pages: dict[str, Pat
         assert slider.get_attribute("value") == str(place)
         assert browser.find_element(By.ID, "slid").text.startswith(f"{point.leaves} lea")
         assert len(browser.find_elements(By.CSS_SELECTOR, "#slid-tree .leaf")) == point.leaves
+        assert read_slider(browser, place) == plain_nodes(point.tree)
         drawn = browser.execute_script(
             "const tree = window.certree.data.front[arguments[0]].tree;"
             "return arguments[1].map((one) => tree[window.certree.follow(tree, one).at(-1)].label)",
@@ -242,6 +260,29 @@ def test_the_slider_has_the_trees_of_the_path(browser: Any, pages: dict[str, Pat
         )  # fmt: skip
         assert drawn == point.tree.label[point.tree.apply(rows)].tolist()
         slider.send_keys(Keys.ARROW_RIGHT)
+
+
+def read_slider(browser: Any, place: int) -> Any:
+    """The nodes of a tree of the slider: its columns, thresholds, categories and labels."""
+    return browser.execute_script(
+        "return window.certree.data.front[arguments[0]].tree.map((node) =>"
+        "[node.column ?? -1, node.threshold ?? null, node.category ?? -1, node.left === undefined ? node.label : -1])",
+        place,
+    )
+
+
+def plain_nodes(tree: Tree) -> list[list[Any]]:
+    """The same of a tree of the package."""
+    tests = [tree.test(node) if tree.column[node] >= 0 else None for node in range(tree.n_nodes)]
+    return [
+        [
+            int(tree.column[node]),
+            None if test is None else test.threshold,
+            -1 if test is None or test.category is None else int(tree.category[node]),
+            int(tree.label[node]) if test is None else -1,
+        ]
+        for node, test in enumerate(tests)
+    ]
 
 
 def test_the_slider_of_a_budget_has_the_trees_of_the_curve(browser: Any, pages: dict[str, Path]) -> None:
@@ -252,8 +293,9 @@ def test_the_slider_of_a_budget_has_the_trees_of_the_curve(browser: Any, pages: 
     assert slider.get_attribute("max") == str(len(curve) - 1)
     assert curve[int(slider.get_attribute("value"))] is curve.at(0.3)
     slider.send_keys(Keys.HOME)
-    for point in curve:
+    for place, point in enumerate(curve):
         assert len(browser.find_elements(By.CSS_SELECTOR, "#slid-tree .leaf")) == point.leaves
+        assert read_slider(browser, place) == plain_nodes(point.tree)
         slider.send_keys(Keys.ARROW_RIGHT)
 
 
@@ -297,10 +339,28 @@ def test_no_fault_of_accessibility(browser: Any, pages: dict[str, Path], kind: s
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_prints_on_paper(browser: Any, pages: dict[str, Path], kind: str) -> None:
+    """On a few pages of A4, also what was folded, and every tree of the slider in words."""
     browser.get(pages[kind].as_uri())
-    paper = base64.b64decode(browser.print_page())
+    browser.find_element(By.CSS_SELECTOR, "#tree button").click()
+    assert not browser.find_element(By.CSS_SELECTOR, "#tree .leaf").is_displayed()
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True, "printBackground": True})
+    paper = base64.b64decode(printed["data"])
     assert paper.startswith(b"%PDF")
     assert len(paper) > 10_000
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", paper)
+    assert 2 <= len(sizes) <= 9
+    assert {(round(float(wide)), round(float(high))) for wide, high in sizes} == {(595, 842)}
+    assert all(leaf.is_displayed() for leaf in browser.find_elements(By.CSS_SELECTOR, "#tree .leaf"))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        texts = [point["text"] for point in browser.execute_script("return window.certree.data.front")]
+        assert len(texts) > 1
+        assert [item.text for item in browser.find_elements(By.CSS_SELECTOR, "#front ul.paper li")] == texts
+        assert not browser.find_element(By.ID, "slide").is_displayed()
+        assert not browser.find_element(By.ID, "slid").is_displayed()
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert browser.find_element(By.ID, "slid").is_displayed()
 
 
 def test_on_paper_trees_stand_side_by_side(browser: Any, pages: dict[str, Path]) -> None:
@@ -351,4 +411,4 @@ def test_two_hundred_trees_on_the_front(browser: Any, tmp_path: Path, monkeypatc
     assert slider.get_attribute("value") == "199"
     last = many[199]
     assert len(browser.find_elements(By.CSS_SELECTOR, "#slid-tree .leaf")) == last.leaves
-    assert browser.get_log("browser") == []
+    assert not browser.find_elements(By.CSS_SELECTOR, "#front ul.paper")  # no help on paper

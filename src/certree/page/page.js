@@ -3,6 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const OTHER = -1; // a category that the data did not have; a missing value is null
+  const MOST_ON_PAPER = 25; // trees of the slider that are listed in print
 
   // Deciding: as the package does -----------------------------------------------------------------------------------
 
@@ -244,7 +245,7 @@
     });
     const name = make("strong", {}, make("bdi", {}, data.labels[leaf.label].name));
     answer.replaceChildren(
-      make("p", { class: "lead" }, `For this case, ${data.verb} is `, name, `. Among those like it: ${leaf.lines.join(", ")}.`),
+      make("p", { class: "lead" }, `For this case, ${data.verb} is `, name, `. Among those like it: ${leaf.lines.join("; ")}.`),
       make("h3", {}, "Why"),
       make("ol", {}, ...steps),
       make("h3", {}, "What would change it"),
@@ -275,6 +276,13 @@
         mark.classList.toggle("here", Number(mark.dataset.place) === place);
       }
     };
+    // On paper, where nothing slides, a list; a very long one would be no help.
+    if (data.front.length <= MOST_ON_PAPER) {
+      const listed = data.front.map((point) => make("li", {}, point.text));
+      const words = document.getElementById("slid");
+      words.classList.add("screen");
+      words.after(make("ul", { class: "paper" }, ...listed));
+    }
     slider.value = String(data.chosen);
     slider.addEventListener("input", slide);
     slide();

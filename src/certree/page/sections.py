@@ -214,7 +214,7 @@ def enumerate_names(names: Sequence[str]) -> str:
 def show_tree(view: View) -> str:
     hint = (
         "Each question has two branches, yes and no. Choose a question to fold its branches, or a group at the end of "
-        "a branch to see its figures."
+        "a branch to see its figures. The path of the case in the form below is highlighted."
         if view.tree.n_leaves > 1
         else "One group alone: choose it to see its figures."
     )

@@ -407,7 +407,9 @@ def _say_spend(tree: GoodTree | BudgetPolicy) -> str:
 
 
 def name_choice(view: View, words: str) -> str:
-    """What makes a good tree different, with the names of the page: "root age", "without age", "4 leaves"."""
+    """What makes a good tree different, with the names of the page: "asks age first", "without age", "4 leaves"."""
     kind, _, name = words.partition(" ")
-    shown = view.shown.get(name, name) if kind in ("root", "without") else name
-    return f"{kind[:1].upper()}{kind[1:]} {shown}".strip()
+    if kind == "root":
+        return f"Asks {isolate(view.shown[name])} first"
+    shown = isolate(view.shown[name]) if kind == "without" else name
+    return capital(f"{kind} {shown}".strip())
