@@ -201,7 +201,7 @@ def test_every_tree_of_a_budget_curve_is_judged_on_held_out_rows(tmp_path: Path)
     page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", folds=3).read_text("utf-8")
     texts = [point["text"] for point in data_of(page)["front"]]
     assert len(texts) > 1
-    assert all(re.search(r"Held out \S+ \(± \S+\), where it spends", text) for text in texts)
+    assert all(re.search(r"Held out \S+ \(±\xa0\S+\), where it spends", text) for text in texts)
     # Nobody is treated by the first one, in any fold.
     nobody = policy.evaluate(lambda rows: np.zeros(len(rows), int), log, folds=3, random_state=0).value.value
     assert f"Held out {nobody:.4g}"[:14] in texts[0]

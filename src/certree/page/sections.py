@@ -343,7 +343,7 @@ def show_others(view: View) -> str:
     sentences = [
         f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.",
         describe_spends(good),
-        f"All of them decide alike for {agreed} of the {noun}{view.by_weight}. For all others, some tree differs.",
+        f"All of them decide alike for {agreed} of the {noun}{view.by_weight}. For the rest, some decide otherwise.",
         f"All of them use {enumerate_names(needed)}." if needed else "No column is used by all of them.",
         f"None of them uses {name_columns(unused)}." if unused else "",
         limit,

@@ -344,7 +344,7 @@ def describe_corner(view: View, place: int, point: BudgetPoint) -> str:
     found, held = view.parts.held_out, ""
     if found is not None and found.spend is not None:
         amount, error, spend = (float(values[place]) for values in (found.worth, found.error, found.spend))
-        held = f" Held out {number(amount)} (± {number(error, 2)}), where it spends {number(spend)}."
+        held = f" Held out {number(amount)} (±\u00a0{number(error, 2)}), where it spends {number(spend)}."
     prices = say_range(point.price_low, point.price_high)
     best = f" The best tree for a price per unit spent {prices}."
     return f"Spends {number(point.spend)} per row: {worth}.{held}{best}{_say_status(point.status)}"
@@ -363,7 +363,7 @@ def describe_point(view: View, front: RegularizationPath, place: int) -> str:
     if found is not None:
         amount, error = float(found.worth[place]), float(found.error[place])
         shown = number(amount) if view.is_policy else f"{share_text(amount)} {measure}"
-        held = f", held out {shown} (± {number(error, 2) if view.is_policy else share_text(error)})"
+        held = f", held out {shown} (±\u00a0{number(error, 2) if view.is_policy else share_text(error)})"
     prices = say_range(point.regularization_low, point.regularization_high)
     head = f"{_count_leaves(point.leaves)}: {worth} in sample{held}."
     return f"{head} The best tree for a penalty λ per leaf {prices}.{_say_status(point.status)}"
