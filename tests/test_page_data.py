@@ -1,7 +1,9 @@
-"""Pages about real tables, where they are there: COMPAS, a budget policy on Hillstrom; and a million rows."""
+"""Pages about real tables: the case study always, COMPAS and a budget policy on Hillstrom where they are there; and a
+million rows."""
 
 from __future__ import annotations
 
+import html
 import os
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,33 @@ import pandas as pd
 import pytest
 
 import certree
-from certree import PolicyTree, SparseTreeClassifier, policy
+from certree import PolicyTree, SparseTreeClassifier, policy, study
 from certree.datasets import make_weighted
+from certree.study import case, pages
 from tests.test_page import data_of, section
+from tests.test_study import PLAIN
 
 needs_data = pytest.mark.skipif(not os.environ.get("CERTREE_DATA"), reason="CERTREE_DATA names no data directory")
 
 
 def read(name: str) -> Any:
     return pd.read_csv(Path(os.environ["CERTREE_DATA"]) / name)
+
+
+def test_the_pages_of_the_case_study_are_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every section is computed, and a mail can carry all of them."""
+    monkeypatch.setattr(case, "evaluate", PLAIN)
+    monkeypatch.setattr(pages, "SECONDS", 600.0)  # a slow machine is not what this is about
+    found = study.run(depths=[3], variations=[], repeats=1)
+    written = [path.read_text("utf-8") for path in pages.write_pages(found, tmp_path)]
+    for page in written:
+        assert len(page.encode()) < 600_000
+        assert "Not computed" not in page
+        assert "all figures of the tree hold" in section(page, "proof")
+        assert len(data_of(page)["front"]) > 1
+        assert len(data_of(page)["others"]) >= 3
+        assert "held out" in data_of(page)["front"][0]["text"]
+    assert found.policies[-1].evaluation.statement() in html.unescape(section(written[1], "decision"))
 
 
 @needs_data
