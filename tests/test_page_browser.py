@@ -355,7 +355,9 @@ def test_it_prints_on_paper(browser: Any, pages: dict[str, Path], kind: str) -> 
     try:
         texts = [point["text"] for point in browser.execute_script("return window.certree.data.front")]
         assert len(texts) > 1
-        assert [item.text for item in browser.find_elements(By.CSS_SELECTOR, "#front ul.paper li")] == texts
+        listed = browser.find_elements(By.CSS_SELECTOR, "#front ul.paper li")
+        assert all(item.is_displayed() for item in listed)
+        assert [item.get_attribute("textContent") for item in listed] == texts
         assert not browser.find_element(By.ID, "slide").is_displayed()
         assert not browser.find_element(By.ID, "slid").is_displayed()
     finally:
