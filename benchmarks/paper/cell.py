@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.adapters import CONTENDERS, Outcome, objective, use_clock
-from benchmarks.paper.plan import Cell
+from benchmarks.paper.plan import Cell, read_printed_tree
 from benchmarks.paper.prepare import Split, double_rows, take_split
 from benchmarks.paper.sets import Floats
 from benchmarks.tables import load
@@ -44,6 +44,8 @@ def prepare(cell: Cell, limit: float) -> Callable[[Callable[[], None]], dict[str
     split = take(cell)
     if cell.method.contender == "histogram":
         return partial(_describe_weights, split)
+    if cell.method.contender == "printed":
+        return partial(_judge_printed, cell, split)
     contender, method, seconds = CONTENDERS[cell.method.contender], cell.method, 0.0
     options, table, ask = dict(method.options), split.table, _as_it_is
     if method.tests == "guessed":
@@ -147,9 +149,32 @@ def _describe_weights(split: Split, begin: Callable[[], None]) -> dict[str, Any]
     return {"status": "described", "detail": detail}
 
 
+def _judge_printed(cell: Cell, split: Split, begin: Callable[[], None]) -> dict[str, Any]:
+    """How well a tree that the paper prints does on the rows that are used here."""
+    begin()
+    tree = read_printed_tree(cell.depth)
+    answers = ask_written(tree, split.table.X, split.data.columns)
+    row: dict[str, Any] = {"status": "printed", "leaves": count_leaves(tree)}
+    row["train"], row["train_plain"] = _accuracy(answers, split.table.y, split.weights)
+    return row | {"objective": objective(split.table, answers, row["leaves"], cell.penalty, split.weights)}
+
+
 def write_tree(tree: Any, columns: tuple[str, ...], node: int = 0) -> Any:
     """A tree as nested lists: [column, threshold, where the test holds, where it does not], or a leaf's label."""
     if tree.is_leaf[node]:
         return int(tree.label[node])
     sides = [write_tree(tree, columns, int(side[node])) for side in (tree.left, tree.right)]
     return [columns[int(tree.column[node])], float(f"{tree.threshold[node]:.6g}"), *sides]
+
+
+def ask_written(tree: Any, X: Floats, columns: tuple[str, ...]) -> Any:
+    """The labels that such nested lists give to rows."""
+    if not isinstance(tree, list):
+        return np.full(len(X), tree)
+    column, threshold, *sides = tree
+    holds = X[:, columns.index(column)] <= threshold
+    return np.where(holds, *(ask_written(side, X, columns) for side in sides))
+
+
+def count_leaves(tree: Any) -> int:
+    return sum(map(count_leaves, tree[2:])) if isinstance(tree, list) else 1

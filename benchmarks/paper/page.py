@@ -43,6 +43,7 @@ def write_page(plan: Plan, rows: list[Row], page: Path) -> None:
     link = f"[{plan.name}.toml](../benchmarks/paper/plans/{plan.name}.toml)"
     text = Template((HERE / "page.md").read_text(encoding="utf-8")).substitute(
         paper="[paper](background.md)" if is_docs else "paper",
+        weighing="[Weighing](weighing.md)" if is_docs else "the documentation",
         plan=link if is_docs else f"{plan.name}.toml",
         state=_say_state(plan, rows),
         summary="\n".join(_summarise(findings)),
@@ -127,7 +128,31 @@ def _case_study(rows: list[Row]) -> list[str]:
         "estimates its own, so its trees are others; it says how far labels depend on the matching."
     )
     found = f"**Here**, with λ = {own[0]['penalty']}, {proved} of {len(own)} trees are proved optimal. Their roots are "
-    return [TREES, "", f"{found}{roots}.{more if own[0]['set'] == 'lalonde' else ''}", ""]
+    words = f"{found}{roots}.{_printed(rows, own)}{more if own[0]['set'] == 'lalonde' else ''}"
+    return [TREES, "", words, ""]
+
+
+def _printed(rows: list[Row], own: list[Row]) -> str:
+    """How the paper's own trees do on the rows that are used here, beside the optimal ones of the same depths."""
+    theirs = {row["depth"]: row for row in look.of(rows, study="case study", method="printed")}
+    ours = {row["depth"]: row for row in own if row["depth"] in theirs}
+    if not ours:
+        return ""
+    shares, best = (
+        ", ".join(f"{look.number(by[depth], 'train'):.0%}" for depth in ours) for by in (theirs, ours)
+    )  # fmt: skip
+    is_less = all(
+        look.number(theirs[depth], "leaves") >= look.number(ours[depth], "leaves")
+        and look.number(theirs[depth], "train") < look.number(ours[depth], "train")
+        for depth in ours
+    )
+    words = f" They label {best} of the weight correctly, and the paper's trees {shares}."
+    if is_less:
+        words += (
+            " The paper's have more leaves or as many, so no λ makes them optimal for these labels: its run must have "
+            "had others."
+        )
+    return words
 
 
 def _root(row: Row) -> str:
