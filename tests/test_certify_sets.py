@@ -128,6 +128,16 @@ def test_sets_of_classifiers_with_class_weights_and_of_policies(tiny: tuple[pd.D
 
 
 @pytest.mark.no_cover
+def test_idle_splits_of_a_table_with_one_label_are_counted() -> None:
+    X, y = pd.DataFrame({"age": [0.0, 1.0, 0.0, 2.0]}), ["yes"] * 4
+    asked: dict[str, Any] = {"tolerance": 0.25, "max_depth": 2, "regularization": 1 / 64}
+    for start, count in ((None, 5), ("age <= 0.5", 2)):
+        found = good_trees(X, y, **asked, start=start, idle=True)
+        verdict = certify.check_set(found.certificate_, [tree.tree for tree in found], X, y, prove=True)
+        assert (found.count, verdict.holds, verdict.is_set_proved) == (count, True, True), str(verdict)
+    assert good_trees(X, y, **asked).count == 1
+
+
 def test_the_complete_part_of_a_stopped_set_is_proved() -> None:
     rng = np.random.default_rng(5)
     X, y = rng.integers(0, 5, (40, 5)), rng.integers(0, 2, 40)

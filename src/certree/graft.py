@@ -60,7 +60,7 @@ def _search_parts(
     parts: dict[int, dict[str, Any]] = {}
     for turn, place in enumerate(order):
         part = problem.parts[place].problem
-        if is_bare or not part.has_room_to_split:
+        if is_bare or not (part.allows_split if idle else part.has_room_to_split):
             part = replace(part, max_depth=0, max_leaves=None)
         left = clock.left(1 / (len(order) - turn))
         if left.memory_limit is not None:

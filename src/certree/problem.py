@@ -327,13 +327,13 @@ class Problem:
 
     @property
     def has_room_to_split(self) -> bool:
-        """Whether a split might help and meet the constraints. Where all rows together fall short, no part can."""
-        if (
-            len(self.labels) == 1
-            or self.max_depth == 0
-            or self.max_leaves == 1
-            or self.n_rows < 2 * self.min_samples_leaf
-        ):
+        """Whether a split might help and meet the constraints: of one label, the lone leaf is the best tree."""
+        return len(self.labels) > 1 and self.allows_split
+
+    @property
+    def allows_split(self) -> bool:
+        """Whether a split might meet the constraints, idle or not. Where all rows together fall short, no part can."""
+        if self.max_depth == 0 or self.max_leaves == 1 or self.n_rows < 2 * self.min_samples_leaf:
             return False
         if self.arms is not None and self.min_samples_arm > 0:
             rows_of_arms = np.bincount(self.arms, minlength=self.n_arms)

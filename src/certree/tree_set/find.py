@@ -163,7 +163,7 @@ def find_tree_set(
     if problem.start is not None:
         found = search_started(problem, tolerance, limits, idle=idle, is_bare=is_bare, verbose=verbose)
     else:
-        is_bare = is_bare or not problem.has_room_to_split or problem.max_depth == 0
+        is_bare = is_bare or not (problem.allows_split if idle else problem.has_room_to_split)
         target = replace(problem, max_depth=0) if is_bare else problem  # there is the lone leaf alone
         found = search_good_trees(target, tolerance, limits, share=share, idle=idle, verbose=verbose)
     if found["status"] == "interrupted":
