@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.adapters import CONTENDERS, Outcome, objective, use_clock
-from benchmarks.paper.plan import Cell, read_printed_tree
+from benchmarks.paper.plan import Cell
 from benchmarks.paper.prepare import Split, double_rows, take_split
 from benchmarks.paper.sets import Floats
 from benchmarks.tables import load
@@ -151,10 +151,17 @@ def _describe_weights(split: Split, begin: Callable[[], None]) -> dict[str, Any]
 
 def _judge_printed(cell: Cell, split: Split, begin: Callable[[], None]) -> dict[str, Any]:
     """How well a tree that the paper prints does on the rows that are used here."""
+    import pandas as pd
+
+    from certree import Problem
+    from certree.study.printed import PRINTED, plant
+
     begin()
-    tree = read_printed_tree(cell.depth)
-    answers = ask_written(tree, split.table.X, split.data.columns)
-    row: dict[str, Any] = {"status": "printed", "leaves": count_leaves(tree)}
+    people = pd.DataFrame(split.table.X, columns=list(split.data.columns))
+    problem = Problem.from_labels(people, split.table.y, split.weights, regularization=cell.penalty)
+    tree = plant(PRINTED[cell.depth], problem)
+    answers = tree.label[tree.apply(people)]
+    row: dict[str, Any] = {"status": "printed", "leaves": tree.n_leaves}
     row["train"], row["train_plain"] = _accuracy(answers, split.table.y, split.weights)
     return row | {"objective": objective(split.table, answers, row["leaves"], cell.penalty, split.weights)}
 
@@ -165,16 +172,3 @@ def write_tree(tree: Any, columns: tuple[str, ...], node: int = 0) -> Any:
         return int(tree.label[node])
     sides = [write_tree(tree, columns, int(side[node])) for side in (tree.left, tree.right)]
     return [columns[int(tree.column[node])], float(f"{tree.threshold[node]:.6g}"), *sides]
-
-
-def ask_written(tree: Any, X: Floats, columns: tuple[str, ...]) -> Any:
-    """The labels that such nested lists give to rows."""
-    if not isinstance(tree, list):
-        return np.full(len(X), tree)
-    column, threshold, *sides = tree
-    holds = X[:, columns.index(column)] <= threshold
-    return np.where(holds, *(ask_written(side, X, columns) for side in sides))
-
-
-def count_leaves(tree: Any) -> int:
-    return sum(map(count_leaves, tree[2:])) if isinstance(tree, list) else 1

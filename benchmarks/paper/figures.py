@@ -11,7 +11,6 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
-from benchmarks.paper.cell import count_leaves
 from benchmarks.paper.look import (
     LEAST_SECONDS,
     PAPERS,
@@ -224,6 +223,10 @@ def _draw_trees(rows: list[Row]) -> Figure | None:
 
 def depth_of(tree: Any) -> int:
     return 1 + max(depth_of(tree[2]), depth_of(tree[3])) if isinstance(tree, list) else 0
+
+
+def count_leaves(tree: Any) -> int:
+    return count_leaves(tree[2]) + count_leaves(tree[3]) if isinstance(tree, list) else 1
 
 
 def _draw_node(axis: Any, tree: Any, left: float, level: int) -> float:

@@ -134,7 +134,8 @@ def _case_study(rows: list[Row]) -> list[str]:
 
 def _printed(rows: list[Row], own: list[Row]) -> str:
     """How the paper's own trees do on the rows that are used here, beside the optimal ones of the same depths."""
-    theirs = {row["depth"]: row for row in look.of(rows, study="case study", method="printed")}
+    printed = look.of(rows, study="case study", method="printed")
+    theirs = {row["depth"]: row for row in printed if look.has_tree(row)}
     ours = {row["depth"]: row for row in own if row["depth"] in theirs}
     if not ours:
         return ""
@@ -149,8 +150,8 @@ def _printed(rows: list[Row], own: list[Row]) -> str:
     words = f" They label {best} of the weight correctly, and the paper's trees {shares}."
     if is_less:
         words += (
-            " The paper's have more leaves or as many, so no λ makes them optimal for these labels: its run must have "
-            "had others."
+            " The paper's have no fewer leaves, so no λ makes them optimal for these labels and weights; the case "
+            "study looks at what may have been different."
         )
     return words
 

@@ -97,7 +97,7 @@ def read_plan(name: str) -> Plan:
     if not path.is_file():
         known = ", ".join(sorted(own.stem for own in (HERE / "plans").glob("*.toml")))
         raise SystemExit(f"there is no plan {name!r}; there are {known}, or the path of a TOML file")
-    written = _read(path)
+    written = tomllib.loads(path.read_text(encoding="utf-8"))
     methods = read_methods() | _methods(written.get("methods", {}))
     cells = [cell for grid in written["grids"] for cell in _grid(grid, written, methods)]
     keys = [cell.key for cell in cells]
@@ -109,16 +109,7 @@ def read_plan(name: str) -> Plan:
 
 
 def read_methods() -> dict[str, Method]:
-    return _methods(_read(HERE / "methods.toml"))
-
-
-def read_printed_tree(depth: int) -> Any:
-    """The tree that the paper prints for Lalonde: [column, threshold, where the test holds, where it does not]."""
-    return _read(HERE / "printed.toml")[str(depth)]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    return _methods(tomllib.loads((HERE / "methods.toml").read_text(encoding="utf-8")))
 
 
 def _methods(written: dict[str, Any]) -> dict[str, Method]:
