@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certree import Limits, Problem, SparseTreeClassifier, certify, solve
+from certree import Limits, Problem, SparseTreeClassifier, certify, good_trees, solve
 from certree.solver import SearchInterrupted
 
 
@@ -104,6 +104,24 @@ def test_an_interrupt_keeps_the_best_tree(
         thread.join()
     assert model.status_ == "interrupted"
     assert_valid(model, X, y)
+
+
+def test_an_interrupt_keeps_the_good_trees_found_so_far() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 12)).round(1)
+    y = X[:, 0] + rng.normal(size=3000) > 0
+    thread = interrupt_after(0.7)
+    try:
+        with pytest.warns(SearchInterrupted, match="the set has the good trees found so far"):
+            found = good_trees(X, y, tolerance=0.05, max_depth=3, regularization=0.002, time_limit=300)
+    finally:
+        thread.join()
+    assert (found.status, found.is_complete) == ("interrupted", False)
+    assert found.complete_below <= found.threshold
+    trees = [tree.tree for tree in found[:20]]
+    verdict = certify.check_set(found.certificate_, trees, X, y)
+    assert verdict.holds, str(verdict)
+    assert found.complete_part().is_complete
 
 
 def test_a_second_interrupt_aborts() -> None:
