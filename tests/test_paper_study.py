@@ -486,7 +486,8 @@ def test_claims_about_time_are_judged() -> None:
     greedy = row_of("CART", penalty=0, cpu=0.5, train=0.7)
     found = look.find_time([row_of(look.PAPERS), greedy], "train")
     assert found.verdict == "confirmed in part"  # more accurate, but not in almost the same time
-    assert "takes 2.0 times as long" in found.found
+    assert "takes 2.0 times as long by geometric mean, or 2 times with the guess" in found.found
+    assert "or 6 times with the guess" in look.find_time([row_of(look.PAPERS, prepare=2), greedy], "train").found
     assert "CART is the fastest of all in 1 of 1 cells" in found.found
     near = row_of(look.PAPERS, cpu=0.6)
     assert look.find_time([near, greedy], "train").verdict == "confirmed"
@@ -511,6 +512,10 @@ def test_claims_about_time_are_judged() -> None:
     guided = [row_of("direct"), row_of("direct, reference", cpu=0.2, status="guessed")]
     assert look.find_reference(guided).verdict == "confirmed"
     assert "in 1 of 1 cells it is within a hundredth of the optimum" in look.find_reference(guided).found
+    fitted = [guided[0], guided[1] | {"prepare": "3"}]
+    assert "takes 0.20 times as long as “direct” (1 cells that no limit ended), or 3.2 times with the reference" in (
+        look.find_reference(fitted).found
+    )
     far = guided[1] | {"objective": "0.25"}
     assert look.find_reference([guided[0], far]).verdict == "confirmed in part"
     assert look.find_reference([guided[0], far | {"cpu": "1"}]).verdict == "not confirmed"
