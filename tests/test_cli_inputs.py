@@ -200,6 +200,13 @@ class TestHelp:
     def test_every_verb_has_an_example(self) -> None:
         assert set(self.examples()) == {verb.__name__.rpartition(".")[2] for verb in VERBS}
 
+    def test_every_option_says_what_it_is(self) -> None:
+        """In words that make sense without the option's name: a fragment such as "of the folds" does not."""
+        for verb, own in find_verbs(make_parser()).items():
+            for action in own._actions:
+                assert action.help, (verb, action.dest)
+                assert not re.match("(of|for|between|before|such as) ", action.help), (verb, action.dest)
+
     def test_the_examples_run(self, people: Path, capsys: pytest.CaptureFixture[str]) -> None:
         log = make_policy(200, 2, depth=1, random_state=0)
         frame = pd.DataFrame(log.data, columns=["age", "income"])

@@ -43,8 +43,10 @@ def add_parser(commands: Any) -> None:
         "(default 0.01; with --rewards there is no default, and an amount is in units of the rewards)",
     )  # fmt: skip
     add_budget(parser)
-    parser.add_argument("--show", type=int, default=3, metavar="N", help="print so many trees, best first (default 3)")
-    parser.add_argument("--out", type=Path, metavar="JSON", help="write what is known of the set to this file")
+    parser.add_argument(
+        "--show", type=int, default=3, metavar="N", help="how many trees to print, best first (default 3)"
+    )
+    parser.add_argument("--out", type=Path, metavar="JSON", help="write what is known about the set to this file")
     parser.add_argument(
         "--plots", type=read_pictures, metavar="IMAGE",
         help="also draw the set: with good.png the files are good-columns.png, good-cuts.png, good-agreement.png and "
@@ -111,7 +113,7 @@ def find_policies(options: argparse.Namespace) -> TreeSet | BudgetSet:
     if options.tolerance is None:
         raise ValueError("--tolerance is needed with --rewards: how much less than the best a good policy may bring")
     if options.min_weight_leaf:
-        raise ValueError("--min-weight-leaf is not known for policies; --min-samples-leaf counts rows")
+        raise ValueError("--min-weight-leaf is not for policies; use --min-samples-leaf, which counts rows")
     table = read_data(options, text_columns=options.categorical)
     X, facts = open_rewards(table, options)
     print_columns(options, X)

@@ -39,25 +39,36 @@ def add_parser(commands: Any) -> None:
         help="folder to write (default certree-demo)",
     )
     add_force(parser)
-    parser.add_argument("--effects", type=Path, metavar="CSV", help="effects to use instead of matching, a row per man")
-    parser.add_argument("--column", metavar="NAME", help="the column of that file (default effect, or the only one)")
+    parser.add_argument(
+        "--effects", type=Path, metavar="CSV", help="effects to use instead of matching, one row per man"
+    )
+    parser.add_argument(
+        "--column", metavar="NAME", help="the column of that file that holds them (default effect, or the only one)"
+    )
     for flag, default, meaning in (
-        ("--neighbors", own.n_neighbors, "men of each arm that a man is matched with"),
-        ("--splits", own.n_splits, "parts that the men are dealt into"),
-        ("--repeats", own.n_repeats, "how often they are dealt"),
-        ("--seed", own.random_state, "of the matching and the evaluation"),
+        ("--neighbors", own.n_neighbors, "how many men of each arm a man is matched with"),
+        ("--splits", own.n_splits, "how many parts the men are divided into"),
+        ("--repeats", own.n_repeats, "how many times they are divided into parts"),
+        ("--seed", own.random_state, "the seed of the matching and of the evaluation"),
     ):
         parser.add_argument(flag, type=int, default=default, metavar="N", help=f"{meaning} (default {default})")
     parser.add_argument(
-        "--depths", type=int, nargs="+", default=[2, 3, 4, 5], metavar="D", help="of the trees (default 2 3 4 5)"
+        "--depths",
+        type=int,
+        nargs="+",
+        default=[2, 3, 4, 5],
+        metavar="D",
+        help="the depths of the trees (default 2 3 4 5)",
     )
     parser.add_argument(
         "--regularization", type=float, default=0.01, metavar="λ", help="penalty per leaf (default 0.01)"
     )
-    parser.add_argument("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each tree (default 60)")
-    parser.add_argument("--jobs", type=read_jobs, default=-1, metavar="N", help="threads (default all)")
     parser.add_argument(
-        "--cost", type=float, default=1000.0, metavar="DOLLARS", help="of treating a man (default 1000)"
+        "--time-limit", type=float, default=60.0, metavar="SECONDS", help="the time for each tree (default 60)"
+    )
+    parser.add_argument("--jobs", type=read_jobs, default=-1, metavar="N", help="the number of threads (default all)")
+    parser.add_argument(
+        "--cost", type=float, default=1000.0, metavar="DOLLARS", help="what treating a man costs (default 1000)"
     )
     add_example(parser, "certree demo --output study --depths 2")
     parser.set_defaults(run=run)

@@ -27,10 +27,12 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--regularization", type=float, default=0.01, metavar="λ", help="penalty per leaf (default 0.01)"
     )
-    parser.add_argument("--class-weight", choices=["balanced"], help="weigh the labels alike")
+    parser.add_argument("--class-weight", choices=["balanced"], help="give all labels the same total weight")
     add_weighing(parser)
     add_dask(parser)
-    parser.add_argument("--out", type=Path, metavar="MODEL", help="write tree and certificate to this JSON file")
+    parser.add_argument(
+        "--out", type=Path, metavar="MODEL", help="write the tree and its certificate to this JSON file"
+    )
     add_force(parser)
     add_example(parser, "certree fit people.csv --label bought --weight value --ignore id --depth 2 --out model.json")
     parser.set_defaults(run=run)
@@ -40,7 +42,7 @@ def add_weighing(parser: argparse.ArgumentParser) -> None:
     """The ways to weigh and the reference, by their names in the public interface."""
     parser.add_argument(
         "--method", choices=["direct", "duplicate", "sample"], default="direct",
-        help="how weights enter: as they are (default), rounded to counts, or as a sample of the rows",
+        help="how weights are used: as they are (default), rounded to counts, or by drawing a sample of the rows",
     )  # fmt: skip
     parser.add_argument(
         "--duplication",
@@ -49,11 +51,13 @@ def add_weighing(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="copies of the heaviest row, with --method duplicate (default 100)",
     )
-    parser.add_argument("--sample-ratio", type=float, default=1.0, metavar="R", help="draws per row (default 1)")
-    parser.add_argument("--random-state", type=int, metavar="SEED", help="of a sample, and of guesses")
+    parser.add_argument(
+        "--sample-ratio", type=float, default=1.0, metavar="R", help="draws per row, with --method sample (default 1)"
+    )
+    parser.add_argument("--random-state", type=int, metavar="SEED", help="the seed of samples and guesses")
     parser.add_argument(
         "--reference", metavar="COLUMN",
-        help="guess lower bounds: boosting, or the column that holds a model's predictions",
+        help="guess lower bounds from a reference model: boosting, or the column that holds a model's predictions",
     )  # fmt: skip
 
 

@@ -39,16 +39,18 @@ def add_rewards(parser: argparse.ArgumentParser, target: Any) -> None:
     parser.add_argument("--treatment", metavar="COLUMN", help="the column with the action that each row got")
     parser.add_argument(
         "--spends", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
-        help="what each action spends of a budget (default 0 for the control, 1 for every other)",
+        help="what each action spends from a budget (default 0 for the control, 1 for every other action)",
     )  # fmt: skip
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
     """The limits that policies alone have."""
     parser.add_argument(
-        "--min-samples-arm", type=int, default=0, metavar="N", help="rows of every arm a leaf must hold"
+        "--min-samples-arm", type=int, default=0, metavar="N", help="the least number of rows of every arm per leaf"
     )
-    parser.add_argument("--budget", type=float, metavar="B", help="largest mean spend; needs --spends or --control")
+    parser.add_argument(
+        "--budget", type=float, metavar="B", help="the largest mean spend per row; needs --spends or --control"
+    )
     parser.add_argument(
         "--control", metavar="ACTION", help="the action that stands for treating nobody (default: an action called 0)"
     )
@@ -63,52 +65,56 @@ def add_drop_missing(parser: argparse.ArgumentParser) -> None:
 
 
 def add_log(parser: Any) -> None:
-    """What a log of decisions has besides the treatment, and how it is dealt into folds."""
-    parser.add_argument("--outcome", metavar="COLUMN", help="the column with what came of it; needs --treatment")
+    """What a log of decisions has besides the treatment, and how it is divided into folds."""
+    parser.add_argument(
+        "--outcome", metavar="COLUMN", help="the column with the outcome of that action; needs --treatment"
+    )
     parser.add_argument("--minimize", action="store_true", help="the outcome is a cost: lower is better")
     parser.add_argument(
         "--propensity", nargs="+", type=read_amount, metavar="ACTION=CHANCE",
-        help="the known chances of an experiment (default: estimated)",
+        help="the known chance of each action in an experiment (default: estimated)",
     )  # fmt: skip
     parser.add_argument(
         "--costs", nargs="+", type=read_amount, metavar="ACTION=AMOUNT",
-        help="what each action costs, in units of the outcome; taken off the rewards",
+        help="what each action costs, in units of the outcome; subtracted from the rewards",
     )  # fmt: skip
     parser.add_argument(
-        "--group", metavar="COLUMN", help="rates and values by the groups in this column, which the tree does not ask"
+        "--group",
+        metavar="COLUMN",
+        help="also give rates and values by the groups in this column; the tree does not use it",
     )
     parser.add_argument(
         "--cluster", metavar="COLUMN",
-        help="rows with the same value here belong together, as a household or a site: folds keep them together, and "
-        "standard errors count them as one; the tree does not ask this column",
+        help="rows with the same value in this column belong together, such as a household or a site: folds keep them "
+        "together, and standard errors count them as one; the tree does not use this column",
     )  # fmt: skip
-    parser.add_argument("--folds", type=int, default=5, metavar="N", help="parts for cross-fitting (default 5)")
-    parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="of the folds (default 0)")
+    parser.add_argument("--folds", type=int, default=5, metavar="N", help="the number of folds (default 5)")
+    parser.add_argument("--random-state", type=int, default=0, metavar="SEED", help="the seed of the folds (default 0)")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How a file is to be read."""
     parser.add_argument(
         "--separator", type=read_separator, default=",", metavar="SIGN",
-        help="between the values of a CSV file: a character, or tab (default ,)",
+        help="the character between the values of a CSV file, or tab (default ,)",
     )  # fmt: skip
     parser.add_argument(
         "--decimal",
         choices=(".", ","),
         default=".",
         metavar="SIGN",
-        help="before the fraction of a number in a CSV file (default .)",
+        help="the decimal sign of a CSV file, . or , (default .)",
     )
     parser.add_argument(
         "--missing", nargs="+", default=[], metavar="MARK",
-        help=f"marks of a missing value besides {', '.join(sorted(MISSING_MARKS - {''}))} and nothing at all",
+        help=f"what else marks a missing value, besides {', '.join(sorted(MISSING_MARKS - {''}))} and an empty cell",
     )  # fmt: skip
 
 
 def add_hiding(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hide-below", type=int, metavar="K",
-        help='show leaves of fewer rows as "fewer than K rows": few can reveal a person',
+        help='show leaves of fewer than K rows as "fewer than K rows", because few rows can reveal a person',
     )  # fmt: skip
 
 
@@ -128,30 +134,34 @@ def add_problem(
     parser.add_argument("--categorical", nargs="+", default=[], metavar="COLUMN", help="columns to read as categories")
     parser.add_argument(
         "--numeric", nargs="+", default=[], metavar="COLUMN",
-        help="columns to read as numbers; a cell that is not one is an error that names its line",
+        help="columns to read as numbers; any other cell is an error that names its line",
     )  # fmt: skip
     if not is_policy:
-        parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="weight a leaf must hold")
+        parser.add_argument("--min-weight-leaf", type=float, default=0.0, metavar="W", help="the least weight per leaf")
     parser.add_argument(
         "--depth",
         type=partial(read_depth, words=words),
         default=depth,
-        help=f"depth limit, or {' or '.join(words)} (default {depth})",
+        help=f"the largest depth, or {' or '.join(words)} (default {depth})",
     )
-    parser.add_argument("--max-leaves", type=int, metavar="N", help="limit on the number of leaves")
-    rows = "default 1" if not is_policy else "default a hundredth of the rows, of a log at least 10"
+    parser.add_argument("--max-leaves", type=int, metavar="N", help="the largest number of leaves")
+    rows = "default 1" if not is_policy else "default a hundredth of the rows; of a log, at least 10"
     parser.add_argument(
         "--min-samples-leaf", type=int, default=None if is_policy else 1, metavar="N",
-        help=f"rows a leaf must hold ({rows})",
+        help=f"the least number of rows per leaf ({rows})",
     )  # fmt: skip
     words = ("all", "guess") if has_guesses else ("all",)
     parser.add_argument(
         "--thresholds", type=partial(read_thresholds, words=words), default="all", metavar="N",
-        help=f"at most so many per column, or {' or '.join(words)} (default all)",
+        help=f"the largest number of thresholds per column, or {' or '.join(words)} (default all)",
     )  # fmt: skip
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS")
-    parser.add_argument("--memory-limit", type=read_bytes, metavar="SIZE", help="such as 500MB or 2GB")
-    parser.add_argument("--jobs", type=read_jobs, metavar="N", help="threads; -1 for all (default 1)")
+    parser.add_argument(
+        "--time-limit", type=float, metavar="SECONDS", help="when to stop with the best tree so far (default: never)"
+    )
+    parser.add_argument(
+        "--memory-limit", type=read_bytes, metavar="SIZE", help="memory for the search, such as 500MB or 2GB"
+    )
+    parser.add_argument("--jobs", type=read_jobs, metavar="N", help="the number of threads; -1 for all (default 1)")
     parser.add_argument("--progress", action="store_true", help="show a progress bar")
 
 
@@ -162,7 +172,10 @@ def add_edits(parser: argparse.ArgumentParser) -> None:
         help="""what the tree must begin with: a root test such as "age <= 31.5", or JSON with test, left and right""",
     )  # fmt: skip
     parser.add_argument(
-        "--forbid", nargs="+", metavar="COLUMN|TEST", help='columns, or tests such as "age <= 31.5", that are not asked'
+        "--forbid",
+        nargs="+",
+        metavar="COLUMN|TEST",
+        help='columns, or tests such as "age <= 31.5", that the tree may not use',
     )
 
 

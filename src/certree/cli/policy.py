@@ -74,17 +74,24 @@ def add_parser(commands: Any) -> None:
     add_edits(parser)
     parser.add_argument("--regularization", type=float, default=0.0, metavar="λ", help="penalty per leaf (default 0)")
     add_budget(parser)
-    parser.add_argument("--out", type=Path, metavar="MODEL", help="write policy and certificate to this JSON file")
+    parser.add_argument(
+        "--out", type=Path, metavar="MODEL", help="write the policy and its certificate to this JSON file"
+    )
     add_force(parser)
     log = parser.add_argument_group("a log of decisions")
     add_log(log)
     log.add_argument(
-        "--repeats", type=int, default=1, metavar="N", help="how often the rows are divided into folds (default 1)"
+        "--repeats", type=int, default=1, metavar="N", help="how many times the rows are divided into folds (default 1)"
     )
     log.add_argument(
         "--leaves", action="store_true", help="also print the leaves of the policies that were learned without a fold"
     )
-    log.add_argument("--scores", type=Path, metavar="CSV", help="write the columns and rewards, which verify can read")
+    log.add_argument(
+        "--scores",
+        type=Path,
+        metavar="CSV",
+        help="write the columns and the rewards to this file, which verify can read",
+    )
     add_example(
         parser,
         "certree policy log.csv --treatment action --outcome sales --ignore id --costs none=0 letter=0.05 \\",

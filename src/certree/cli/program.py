@@ -157,8 +157,8 @@ def make_parser() -> Parser:
     parser = Parser(
         prog="certree",
         description="Certified optimal sparse decision trees for weighted data.",
-        epilog="Exit codes: 0 done, searched to the end; 3 a limit was reached and a valid tree was written; "
-        "2 wrong usage or bad input; 1 failure; 130 aborted by Ctrl-C.",
+        epilog="Exit codes: 0 finished; 1 failed; 2 wrong usage or bad input; 3 a limit or Ctrl-C ended the search, "
+        "and the best result so far was written; 130 Ctrl-C before there was a result.",
     )
     parser.add_argument("--version", action="version", version=f"certree {certree.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")

@@ -49,8 +49,10 @@ def add_parser(commands: Any) -> None:
     add_log(parser)
     parser.add_argument("--control", metavar="ACTION", help="the action that stands for treating nobody")
     parser.add_argument("--title", help="the heading of the page")
-    parser.add_argument("--notes", type=Path, metavar="MARKDOWN", help="a file about intended use and limits")
-    parser.add_argument("--licence", metavar="TEXT", help="of the data")
+    parser.add_argument(
+        "--notes", type=Path, metavar="MARKDOWN", help="a file with your notes on intended use and limits"
+    )
+    parser.add_argument("--licence", metavar="TEXT", help="the licence of the data, for the page")
     parser.add_argument(
         "--noun", default="rows", metavar="PLURAL", help="plural word for the rows, such as people (default rows)"
     )
@@ -66,13 +68,15 @@ def add_parser(commands: Any) -> None:
         "--unit", nargs="+", default=[], type=read_name, metavar="COLUMN=UNIT", help="the unit of a numeric column"
     )
     parser.add_argument("--reward-unit", metavar="UNIT", help="the unit of a policy's rewards, such as dollars")
-    parser.add_argument("--tolerance", type=float, help="how much worse than the best a good tree may be")
+    parser.add_argument("--tolerance", type=float, metavar="T", help="how much worse than the best a good tree may be")
     parser.add_argument(
         "--time-limit", type=float, default=SECONDS, metavar="SECONDS",
-        help=f"of what the page has to compute (default {SECONDS:g})",
+        help=f"the time for what the page has to compute (default {SECONDS:g})",
     )  # fmt: skip
     add_hiding(parser)
-    parser.add_argument("--progress", action="store_true", help="show a progress bar, not only on a terminal")
+    parser.add_argument(
+        "--progress", action="store_true", help="show a progress bar even where standard error is not a terminal"
+    )
     add_example(
         parser, "certree report model.json people.csv --label bought --weight value --noun people --out report.html"
     )

@@ -24,14 +24,19 @@ def add_parser(commands: Any) -> None:
     add_hiding(parser)
     parser.add_argument(
         "--rename", nargs="+", type=read_name, default=[], metavar="NAME=TEXT",
-        help='what to call columns, labels and actions: "re75=Earnings in 1975"',
+        help='other names for columns, labels and actions: "re75=Earnings in 1975"',
     )  # fmt: skip
     parser.add_argument(
-        "--unit", nargs="+", type=read_name, default=[], metavar="COLUMN=UNIT", help="what its numbers count: re75=$"
+        "--unit",
+        nargs="+",
+        type=read_name,
+        default=[],
+        metavar="COLUMN=UNIT",
+        help="the unit of a numeric column: re75=$",
     )
     parser.add_argument(
         "--answers", nargs="+", type=read_name, default=[], metavar="COLUMN=LOW/HIGH",
-        help="words in place of a comparison, in a column with one cut: black=no/yes",
+        help="words in place of a comparison, for a column with one threshold: black=no/yes",
     )  # fmt: skip
     add_example(parser, "certree show model.json --plot tree.png")
     parser.set_defaults(run=run)

@@ -46,9 +46,11 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument(
         "--time-limit", type=float, default=PROOF_SECONDS, metavar="SECONDS",
-        help=f"of the proof (default {PROOF_SECONDS:g})",
+        help=f"the time for the proof (default {PROOF_SECONDS:g})",
     )  # fmt: skip
-    parser.add_argument("--jobs", type=int, metavar="N", help="threads of the proof; -1 for all (default 1)")
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="the number of threads for the proof; -1 for all (default 1)"
+    )
     add_example(parser, "certree verify model.json people.csv --label bought --weight value --prove")
     parser.set_defaults(run=run)
 
