@@ -89,11 +89,11 @@ def test_a_forged_certificate_is_found_out(tiny: tuple[pd.DataFrame, Any, Any]) 
     forged = {"optimum": found.optimum - shift, "threshold": found.threshold - shift}
     assert "worse than the threshold" in failures(**forged, complete_below=forged["threshold"])
     forged = {"optimum": found.optimum + shift, "threshold": found.threshold + shift}
-    assert "better than the optimum that is stated" in failures(**forged, complete_below=forged["threshold"])
+    assert "better than the stated optimum" in failures(**forged, complete_below=forged["threshold"])
     assert "not the tolerance away" in failures(tolerance=0.04)
     assert "is_complete is False" in failures(is_complete=False)
     assert "complete_below is not its threshold" in failures(complete_below=found.optimum)
-    assert "parts the rows as tree 0 does" in failures([*trees, trees[0]])
+    assert "divides the rows as tree 0 does" in failures([*trees, trees[0]])
     assert "restricted not to" in failures(restrictions=[{"leaves": [1, 2]}])
     assert "rounding is" in failures(rounding=1e-3)
     assert "count is" in failures(count=3)
@@ -102,7 +102,7 @@ def test_a_forged_certificate_is_found_out(tiny: tuple[pd.DataFrame, Any, Any]) 
     assert "worse than the threshold allows" in failures([worse[-1].tree])
     idle = good_trees(X, y, w, tolerance=0.3, max_depth=2, regularization=0.0, idle=True)
     verdict = certify.check_set(idle.certificate_ | {"idle": False}, [member.tree for member in idle[:500]], X, y, w)
-    assert "has two leaves of one label" in " ".join(verdict.failures)
+    assert "has two leaves with the same label" in " ".join(verdict.failures)
     with pytest.raises(ValueError, match="at least one tree"):
         failures([])
     with pytest.raises(ValueError, match="not a certificate of a set"):

@@ -127,7 +127,7 @@ def test_a_test_fits_its_column() -> None:
     for other, words in (
         (node | {"threshold": 2.5}, "both a threshold and a category"),
         (node | {"category": 3}, "category is 3, not a whole number from 0 to 2"),
-        (node | {"missing_left": True}, "missing_left is true, but a missing value is none"),
+        (node | {"missing_left": True}, "missing_left is true, but missing is not a category"),
         ({**node, "category": None}, "category is None"),
         ({name: node[name] for name in node if name != "category"}, "neither threshold nor category"),
         (

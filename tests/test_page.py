@@ -573,7 +573,7 @@ def test_what_the_data_do_not_allow_is_a_reason(tmp_path: Path) -> None:
     few = X.iloc[[0, 13, 29]], y.iloc[[0, 13, 29]]
     model = SparseTreeClassifier(1).fit(*few)
     page = certree.report(model, *few, path=tmp_path / "page.html").read_text("utf-8")
-    why = "3 samples are too few for 5 folds: no label has so many rows.</p>"
+    why = "3 samples are too few for 5 folds: no label has that many rows.</p>"
     assert f"Not computed. {why}" in section(page, "worth")
     # The front needs no folds.
     assert 'id="slide"' in section(page, "front")

@@ -509,10 +509,10 @@ def test_a_false_certificate_is_found_out(log: Any) -> None:
 
     assert failures() == ()
     assert "spend is 0.1 in the certificate" in failures(spend=0.1)[0]
-    assert any("above budget 0.1" in failure for failure in failures(largest=0.1))
+    assert any("above the budget of 0.1" in failure for failure in failures(largest=0.1))
     assert "price is -1.0" in failures(price=-1.0)[0]
     others = replace(model.tree_, label=(model.tree_.label + 1) % 3)
-    assert any("above budget 0.3" in failure for failure in failures(others))
+    assert any("above the budget of 0.3" in failure for failure in failures(others))
     costly = certify.check(
         model.certificate_, model.tree_, log.data, rewards=log.expected, spends={0: 0.0, 1: 2.0, 2: 2.0}
     )

@@ -325,12 +325,12 @@ def read_case(
         raise ValueError("this model was fitted without a budget, so spends cannot be checked")
     if rewards is not None:
         if costs is not None:
-            raise ValueError("rewards take the place of costs; what actions spend of a budget is called spends")
+            raise ValueError("rewards take the place of costs; what actions spend from a budget is called spends")
         amounts = np.asarray(rewards, dtype=np.float64)
         if "budget" in certificate:
             stated = certificate["budget"].get("spends")
             if stated is not None and len(stated) != len(tree.labels):
-                return f"budget.spends has {len(stated)} entries, but the tree {len(tree.labels)} labels"
+                return f"budget.spends has {len(stated)} entries, but the tree has {len(tree.labels)} labels"
             spent = _read_spends(spends, stated, tree, table.n_rows)
             by_action = spent[0].tolist() if (spent == spent[0]).all() else None
     elif "budget" in certificate:
@@ -342,7 +342,7 @@ def read_case(
         factors = certificate.get("class_weights")
         if factors is not None:
             if len(factors) != len(tree.labels):
-                return f"class_weights has {len(factors)} entries, but the tree {len(tree.labels)} labels"
+                return f"class_weights has {len(factors)} entries, but the tree has {len(tree.labels)} labels"
             weights = check_weights(weights * np.asarray(factors, dtype=np.float64)[codes], table.n_rows)
     if isinstance(thresholds, list) and len(thresholds) != len(tree.columns):
         return f"thresholds lists the cuts of {len(thresholds)} columns, but the tree has {len(tree.columns)}"
@@ -398,7 +398,7 @@ def _read_spends(spends: Any, stated: list[float] | None, tree: Tree, n_rows: in
     """n × K; what the certificate states unless given."""
     if spends is None:
         if stated is None:
-            raise ValueError("the certificate does not state what each action spends of the budget: give spends")
+            raise ValueError("the certificate does not state what each action spends from the budget: give spends")
         spends = stated
     elif isinstance(spends, Mapping):
         missing = [action for action in tree.labels if action not in spends]
@@ -522,9 +522,9 @@ def check_bounds(certificate: Mapping[str, Any]) -> list[str]:
         failures.append(f"status is optimal, but lower_bound {lower!r} is below objective {objective!r}")
     guarantees = certificate.get("guarantees", {})
     if status == "approximate" and not ({"weighing", "growth"} & set(guarantees) or "budget" in certificate):
-        failures.append("status is approximate, but neither counts in place of weights, growth nor a budget are stated")
+        failures.append("status is approximate, but no counts in place of weights, no growth and no budget are stated")
     if status == "guessed" and ("reference" not in guarantees or "weighing" in guarantees):
-        failures.append("status is guessed, but a reference model alone is what a search is guessed by")
+        failures.append("status is guessed, but the guarantees do not state a reference model alone")
     if status == "optimal" and {"reference", "weighing", "growth"} & set(guarantees):
         failures.append("status is optimal, but a reference model, counts or growth prove no optimum")
     return failures
@@ -637,7 +637,7 @@ def check_nodes(case: Case) -> list[str]:
     for name in ("rows", "weight", "costs", "label_weights", "rewards"):
         own, fact = getattr(tree, name), getattr(found, name)
         if (own is None) != (fact is None):
-            failures.append(f"the tree has {'no ' if own is None else ''}{name}, unlike a tree of this table")
+            failures.append(f"the tree has {'no ' if own is None else ''}{name}, unlike a tree fitted on this table")
         elif own is not None:
             is_wrong = ~(np.abs(own - fact) <= slacks[name])
             if is_wrong.any():
@@ -651,7 +651,7 @@ def check_nodes(case: Case) -> list[str]:
     if case.budget is not None:
         is_worse &= ~tree.is_leaf  # a leaf's action may be what the budget allows
     for node in np.flatnonzero(is_worse).tolist():
-        failures.append(f"node {node} has label {tree.node_label(node)!r}, which is not the best of its rows")
+        failures.append(f"node {node} has label {tree.node_label(node)!r}, which is not the best one for its rows")
     return failures
 
 
@@ -708,7 +708,7 @@ def _check_budget(case: Case) -> list[str]:
     if stated.get("spends", found) != found:
         failures.append(f"spends is {stated['spends']!r} in the certificate, but {found!r} on this table")
     if not spend <= _largest_spend(case):
-        failures.append(f"the policy spends {spend!r} a row, above budget {stated['largest']!r}")
+        failures.append(f"the policy spends {spend!r} per row, above the budget of {stated['largest']!r}")
     return failures
 
 
@@ -822,7 +822,7 @@ def check_set(
         failures += [f"tree {place}: {failure}" for failure in _check_member(replace(case, tree=tree))]
         form = _parts_of(tree, case.problem)
         if form in seen:
-            failures.append(f"tree {place} parts the rows as tree {seen[form]} does")
+            failures.append(f"tree {place} divides the rows as tree {seen[form]} does")
         seen[form] = place
     if len(seen) > certificate["count"][1]:
         failures.append(f"count is at most {certificate['count'][1]}, but {len(seen)} trees are given")
@@ -900,9 +900,9 @@ def _check_member(case: Case) -> list[str]:
     slack = _set_slack(case) + float_slack(problem, account.objective)
     threshold, optimum = (_to_cost(case, stated[name]) for name in ("threshold", "optimum"))
     if not account.objective <= threshold + slack:
-        failures.append(f"it is {account.objective - threshold!r} worse than the threshold allows")
+        failures.append(f"its objective is {account.objective - threshold!r} worse than the threshold allows")
     if not account.objective >= optimum - slack:
-        failures.append(f"it is {optimum - account.objective!r} better than the optimum that is stated")
+        failures.append(f"its objective is {optimum - account.objective!r} better than the stated optimum")
     asked = match_start(problem.start, tree) if problem.start is not None else {}
     for node in np.flatnonzero(~tree.is_leaf).tolist():
         sides = [int(tree.left[node]), int(tree.right[node])]
@@ -910,7 +910,7 @@ def _check_member(case: Case) -> list[str]:
         # Where rounding decides which label is the best of a leaf, the two may have had different ones.
         is_idle = is_idle and all(_margin_of(tree, side) > slack * problem.normaliser for side in sides)
         if is_idle and not stated["idle"] and not (isinstance(asked, dict) and isinstance(asked.get(node), Branch)):
-            failures.append(f"node {node} has two leaves of one label")
+            failures.append(f"node {node} has two leaves with the same label")
     for choice in stated["restrictions"]:
         if "root" in choice and not _has_root(tree, problem, choice["root"]):
             failures.append(f"its root does not ask {choice['root']!r}, which the set was restricted to")
@@ -1024,7 +1024,7 @@ def _check_guarantees(case: Case) -> list[str]:
     failures = []
     if "weighing" in stated:
         if problem.y is None:
-            return ["a way to weigh is stated, but the table has no labels to be counted"]
+            return ["guarantees.weighing is stated, but the table has no labels, so no rows were counted"]
         found = _weigh_again(case)
         if found is None:
             failures.append("guarantees.weighing: no duplication or sample has the factor or ratio that is stated")
@@ -1130,7 +1130,7 @@ def list_trusted(case: Case, is_proved: bool) -> tuple[str, ...]:
             )
         sentences.append(bound)
     if "weighing" in stated and stated["weighing"]["method"] == "sample":
-        sentences.append("the figures of the draw (guarantees.weighing), which was by lot")
+        sentences.append("the figures of the random sample (guarantees.weighing)")
     if "reference" in stated:
         sentences.append("the figures of the reference model (guarantees.reference)")
     if "thresholds" in stated:

@@ -242,7 +242,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
     sample_ratio : float, default=1.0
         With "sample": how many draws there are per row of the table.
     thresholds : "all", int, "guess" or ThresholdGuess, default="all"
-        "all" uses every threshold of a numeric column. A number keeps at most so many per column, at weighted
+        "all" uses every threshold of a numeric column. A number keeps at most that many per column, at weighted
         quantiles. "guess" keeps the tests that a boosted model needs (see `certree.guess_thresholds`), and a fitted
         guess keeps its own. Whatever is then stated, including `status_` and `lower_bound_`, is about trees over these
         tests; the certificate says what is known beyond them.

@@ -195,7 +195,7 @@ def regularization_path(
     max_depth, max_leaves, min_samples_leaf, min_weight_leaf, categorical_features :
         As in `SparseTreeClassifier`.
     thresholds : "all" or int, default="all"
-        All thresholds of a numeric column, or at most so many per column, quantiles by the weights.
+        All thresholds of a numeric column, or at most that many per column, at weighted quantiles.
     time_limit, memory_limit : float, int, default=None
         Seconds and bytes for each search. A point whose search they ended says so in its status.
     n_jobs : int or None, default=None

@@ -628,7 +628,7 @@ def _check_start(problem: Problem, start: Branch) -> None:
     weights, least_weight = problem.leaf_weights
     for leaf in problem.start_leaves:
         if len(leaf.rows) == 0:
-            raise EditError(f"start: no row of positive weight has “{leaf.text}”, so its last test parts no rows")
+            raise EditError(f"start: no row of positive weight has “{leaf.text}”, so its last test divides no rows")
         found = f"start: the leaf “{leaf.text}” holds"
         if len(leaf.rows) < problem.min_samples_leaf:
             raise EditError(f"{found} {len(leaf.rows)} rows, below min_samples_leaf={problem.min_samples_leaf}")

@@ -59,7 +59,7 @@ class ReadingWarning(UserWarning):
 
 
 class IdleTestWarning(ReadingWarning):
-    """A test that was forbidden forbids nothing, because no tree could ask it; a slip of the pen, perhaps.
+    """A test that was forbidden forbids nothing, because no tree could ask it: perhaps a typing error.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class Certificate(Frozen):
         The limits that every tree had to keep: max_depth, max_leaves, min_samples_leaf, min_weight_leaf and
         min_samples_arm; start and forbidden where there were any.
     thresholds : "all", int or list
-        Which thresholds took part: all, at most so many per column, or the cuts listed per column.
+        Which thresholds took part: all, at most that many per column, or the cuts listed per column.
     sizes : mapping
         Rows, columns, tests and labels.
     weight : float

@@ -182,7 +182,7 @@ def _describe_guarantees(certificate: Mapping[str, Any]) -> dict[str, str]:
         losses = f"{own['guess']['loss_before']:.4f} before, {own['guess']['loss_after']:.4f} after"
         entries["thresholds"] = (
             f"kept {own['n_kept']} of {own['n_tests']} tests (boosted model's loss {losses}); the lower bound is about "
-            f"trees of these, over all tests none is below {own['floor']:.6g}"
+            f"trees over these tests; over all tests, no tree is below {own['floor']:.6g}"
         )
     if "depth" in stated:
         entries["depth"] = stated["depth"]["statement"]

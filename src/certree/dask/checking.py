@@ -64,7 +64,7 @@ def check_parts(
     collections = collect_parts(X, y=y, rewards=rewards, sample_weight=sample_weight, treatment=arms)
     factors = certificate.get("class_weights")
     if factors is not None and len(factors) != len(tree.labels):
-        words = f"class_weights has {len(factors)} entries, but the tree {len(tree.labels)} labels"
+        words = f"class_weights has {len(factors)} entries, but the tree has {len(tree.labels)} labels"
         return Verdict((words,), math.nan, math.nan, False)
     order = np.argsort(np.array(tree.labels)) if rewards is None else np.arange(len(tree.labels))
     if not (order == np.arange(len(order))).all():
@@ -167,5 +167,5 @@ def _check_limits(tree: Tree, settings: Settings, weighed: work.Weighed, channel
         held += [int(weighed.leaf_weights[leaf])] if settings.min_weight_leaf > 0 else []
         held += weighed.arms[leaf].tolist() if settings.min_samples_arm > 0 else []
         if any(own < needed for own, needed in zip(held, least, strict=True)):
-            failures.append(f"leaf {leaf} holds less than the minima of rows, weight or arms ask for")
+            failures.append(f"leaf {leaf} has fewer rows, less weight or fewer rows of an arm than it must")
     return failures

@@ -172,7 +172,7 @@ def join_labels(surveys: Sequence[Survey]) -> dict[Any, int]:
     try:
         order = sorted(counts)
     except TypeError as error:
-        raise ValueError(f"y holds labels that do not compare, such as {list(counts)[:3]}: {error}") from error
+        raise ValueError(f"y holds labels that cannot be put in order, such as {list(counts)[:3]}: {error}") from error
     return {label: counts[label] for label in order}
 
 

@@ -59,7 +59,7 @@ class PolicyTree(TreeEstimator):
         spends nothing and every other action spends 1, so that the budget is the largest share of rows that may get
         another action than the control; `fit` must then know which action is the control. See Notes.
     thresholds : "all" or int, default="all"
-        "all" uses every threshold of a numeric column. A number keeps at most so many per column, at weighted
+        "all" uses every threshold of a numeric column. A number keeps at most that many per column, at weighted
         quantiles.
     start : None, str, dict or Tree, default=None
         What the tree must begin with: a root test such as "age <= 31.5"; a mapping of "test", "left" and "right", where
@@ -336,7 +336,7 @@ class PolicyTree(TreeEstimator):
 
     @property
     def spends_(self) -> dict[Value, float] | None:
-        """What each action was taken to spend of the budget; None where that depends on the row."""
+        """What each action was taken to spend from the budget; None where that depends on the row."""
         if "budget" not in self.certificate_:
             raise AttributeError("this policy was fitted without a budget, so its actions spend nothing")
         spends = self.certificate_["budget"].get("spends")

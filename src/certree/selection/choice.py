@@ -52,7 +52,7 @@ class SparseTreeCV(ClassifierMixin, TreeEstimator):
     time_limit, memory_limit, n_jobs, verbose :
         As in `SparseTreeClassifier`. The limits hold for each search.
     thresholds : "all" or int, default="all"
-        All thresholds of a numeric column, or at most so many per column, weighted quantiles.
+        All thresholds of a numeric column, or at most that many per column, at weighted quantiles.
     random_state : int, RandomState instance or None, default=0
         How rows fall into folds.
 

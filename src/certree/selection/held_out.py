@@ -109,7 +109,7 @@ def evaluate(
         Which rows belong together (a household, a site): they are held out together, and the interval counts clusters
         in place of rows.
     level : float, default=0.95
-        Of the intervals.
+        The confidence level of the intervals.
     random_state : int, RandomState instance or None, default=0
         How rows fall into folds.
 
@@ -189,7 +189,7 @@ def split_rows(labels: Array, cv: Any, cluster: Any, random_state: Any) -> list[
             raise ValueError(f"cv must be at least 2 folds, not {cv}")
         if max(Counter(labels.tolist()).values()) < cv:
             rows = "1 sample is" if n_rows == 1 else f"{n_rows:,} samples are"
-            raise ValueError(f"{rows} too few for {cv} folds: no label has so many rows")
+            raise ValueError(f"{rows} too few for {cv} folds: no label has that many rows")
         maker = StratifiedKFold if cluster is None else StratifiedGroupKFold
         splitter = maker(int(cv), shuffle=True, random_state=random_state)
     else:

@@ -52,7 +52,7 @@ def summarise(case: CaseStudy) -> str:
         ("", _say_what(case)),
         ("1  Effects", _say_effects(case)),
         ("2  Labels, and what a mistake costs", _say_labels(case)),
-        (f"3  Trees, at a penalty of λ = {case.regularization:g} a leaf", _say_trees(case)),
+        (f"3  Trees, at a penalty of λ = {case.regularization:g} per leaf", _say_trees(case)),
         ("4  What the labels depend on", _say_sensitivity(case)),
         ("5  The same men as a policy", _say_policies(case)),
         ("6  What else would have been as good", _say_alternatives(case)),

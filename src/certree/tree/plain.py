@@ -169,7 +169,7 @@ def _read_test(node: Mapping[str, Any], owner: str, columns: list[Column]) -> di
             raise ValueError(f"{owner} has a category, but column {column.name!r} is {column.kind}")
         test["category"] = _read_index(node, "category", owner, len(column.categories))
         if is_left:
-            raise ValueError(f"{owner} asks for a category: missing_left is true, but a missing value is none")
+            raise ValueError(f"{owner} asks for a category: missing_left is true, but missing is not a category")
     elif not is_left:
         raise ValueError(
             f"{owner} tests column {column.name!r}, but has neither threshold nor category nor missing_left"

@@ -176,7 +176,7 @@ class TreeGraph:
                     return end
             return 0
 
-        assert walk(0, 0) == len(axis), "the tree is not of this set"
+        assert walk(0, 0) == len(axis), "the tree is not in this set"
         return frozenset(found)
 
     @cached_property

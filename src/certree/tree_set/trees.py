@@ -46,9 +46,9 @@ MOST_LISTED = 50_000_000
 class TreeSet:
     """Every tree within a tolerance of the best one, in order of objective; made by `good_trees` and `good_policies`.
 
-    Tests that part the rows reaching a node in the same way are one test, each leaf has its best label, and a split
-    into two leaves of one label makes no tree (unless `idle` was asked for). Iterate, index or slice it; nothing is
-    written down that was not asked for.
+    Tests that divide the rows of a node in the same way are one test, each leaf has its best label, and a split into
+    two leaves of the same label makes no tree (unless `idle` was asked for). Iterate, index or slice it; no tree is
+    written down before it is asked for.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class TreeSet:
         return int(self.count), self.count.most
 
     def count_written(self) -> TreeCount:
-        """How many trees there would be if every given test counted separately, even where two part the rows alike."""
+        """How many trees there would be if all given tests counted, even two that divide the rows in the same way."""
         return add_counts(self.graph.count_roots(counts_ways=True))
 
     @property
