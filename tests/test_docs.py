@@ -230,6 +230,17 @@ def test_code_fits_the_width_of_the_site() -> None:
         lines = [line for snippet in snippets_of(page) for line in snippet.splitlines()]
         lines += re.findall(r"^    (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
         assert max(map(len, lines), default=0) <= 100, f"{page.name}: {max(lines, key=len)!r}"
+    # Two packages side by side share the width, where a longer line would be broken anywhere.
+    beside = re.findall(
+        r":::{grid-item}(.*?)\n:::", (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    lines = [
+        line
+        for item in beside
+        for code in re.findall(r"```\w+\n(.*?)```", item, re.DOTALL)
+        for line in code.splitlines()
+    ]
+    assert max(map(len, lines)) <= 54, max(lines, key=len)
     for module in (ROOT / "src" / "certree").rglob("*.py"):
         examples = re.findall(
             r"^ *((?:>>>|\.\.\.) .*?)(?:  # doctest.*)?$", module.read_text(encoding="utf-8"), re.MULTILINE
