@@ -189,6 +189,21 @@ def test_one_press_of_control_c(mother: Mother, tmp_path: Path) -> None:
         assert (tmp_path / f"{verb}.out").stat().st_size > 100
     for verb in ("fit", "policy"):
         assert certree.load(tmp_path / f"{verb}.out").status_ == "interrupted"
+    # A set of which nothing is known, and a page, are not written by halves; a proof says that it was not finished.
+    labels = ("hard.csv", "--label", "label")
+    others = {
+        "alternatives": ((*labels, "--depth", "5", "--progress", "--out", "set.json"), "good trees", 3),
+        "report": (("fit.out", *labels, "--progress", "--out", "page.html"), "held-out", 130),
+        "verify": (("fit.out", *labels, "--prove"), "columns", (3, 130)),
+    }
+    for verb, (given, sign, code) in others.items():
+        begun = time.perf_counter()
+        ended = mother.run(verb, *given, folder=tmp_path, press=sign)
+        assert time.perf_counter() - begun < 60
+        assert ended.code in (code if isinstance(code, tuple) else (code,)), ended.err
+        assert "Traceback" not in ended.err
+    assert not (tmp_path / "set.json").exists()
+    assert not (tmp_path / "page.html").exists()
 
 
 @pytest.mark.long

@@ -174,8 +174,27 @@ def test_what_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert misuse((), capsys).startswith("certree: name a command: fit, predict, ")
 
 
-def test_one_class_is_a_lone_leaf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = pd.read_csv("good.csv").assign(answer="yes")
-    table.to_csv(tmp_path / "one.csv", index=False)
-    assert run("fit", tmp_path / "one.csv", "--label", "answer", *OTHERS) == 0
-    assert "yes" in capsys.readouterr().out.splitlines()[0]
+def test_one_class_is_a_lone_leaf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every verb takes a table in which all rows have the same label; a log of one action has nothing to choose."""
+    table = pd.read_csv("good.csv").assign(answer="yes", arm=1, something=0.0)
+    monkeypatch.chdir(tmp_path)
+    table.to_csv("one.csv", index=False)
+    assert run("fit", "one.csv", "--label", "answer", *OTHERS, "--out", "model.json") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "yes  100% of 100 rows"
+    shown = {
+        "path": "       1      0  0.000000  above 0.000000",
+        "alternatives": "  0.010000  1 leaf\n",
+        "policy from rewards": "nothing",
+        "predict": ",yes\n",
+        "verify": "the certificate holds",
+        "report": "written to report.html",
+    }
+    for verb, words in shown.items():
+        assert run(*(word.format("one.csv") for word in READS_TABLE[verb])) == 0, verb
+        assert words in capsys.readouterr().out, verb
+    assert run("show", "model.json") == 0
+    assert run(*(word.format("one.csv") for word in READS_TABLE["policy from a log"])) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error == "certree policy: treatment has one value (1): there is nothing to choose between"

@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"the search ended early ({trees.status.replace('_', ' ')}): nothing is missing {what} {end:.6f}, and "
               "what follows is about these trees")  # fmt: skip
     if not known:
-        print("no tree is known to be good")
+        print(f"no tree is known to be good{', so nothing was written' if options.out or options.plots else ''}")
         return LIMITED
     print_set(known, options.show)
     if options.out is not None:
@@ -100,7 +100,6 @@ def find_trees(options: argparse.Namespace) -> TreeSet:
     X, y, weights = read_problem(options, table)
     print_columns(options, X, options.categorical)
     settings = read_settings(options)
-    del settings["verbose"]
     with warnings_on_standard_error():
         return good_trees(
             X, y, weights, tolerance=0.01 if options.tolerance is None else options.tolerance,
@@ -118,7 +117,6 @@ def find_policies(options: argparse.Namespace) -> TreeSet | BudgetSet:
     X, facts = open_rewards(table, options)
     print_columns(options, X)
     settings = read_settings(options, is_policy=True)
-    del settings["verbose"]
     with warnings_on_standard_error():
         found = good_policies(
             X, **facts, tolerance=options.tolerance, regularization=options.regularization or 0.0,
@@ -141,7 +139,8 @@ def print_set(trees: TreeSet | BudgetSet, n_shown: int) -> None:
               f"{trees.optimum:.6f}")  # fmt: skip
     for tree in trees[:n_shown]:
         spend = f"  spends {tree.spend:.6g}" if isinstance(tree, BudgetPolicy) else ""
-        print(f"  {tree.objective:.6f}  {tree.n_leaves} leaves{spend}  {'; '.join(list_tests(tree.tree))}")
+        leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
+        print(f"  {tree.objective:.6f}  {leaves}{spend}  {'; '.join(list_tests(tree.tree))}".rstrip())
     facts = trees.columns()
     width = max(len(fact.column) for fact in facts)
     print(f"\n  {'column':<{max(width, 6)}}  needed by  best without it")
