@@ -203,6 +203,11 @@ def test_one_version_everywhere() -> None:
         assert found.group(1) in (certree.__version__, *(() if is_released else ("Unreleased",))), name
 
 
+def test_type_checkers_find_the_annotations() -> None:
+    """The mark of PEP 561 is part of the package, also of the installed one."""
+    assert (Path(certree.__file__).parent / "py.typed").is_file()
+
+
 def test_public_names_exist() -> None:
     for name in certree.__all__:
         assert getattr(certree, name) is not None
