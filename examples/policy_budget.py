@@ -22,7 +22,7 @@ model = PolicyTree(max_depth=2, budget=1.2).fit(log.data, rewards, spends=spends
 print(export_text(model, digits=3))
 print(f"status  {model.status_}")
 print(f"value   {model.value_:.4f}, and no tree of depth 2 within the budget has more than {model.upper_bound_:.4f}")
-print(f"spend   {model.spend_:.4f} of 1.2 a person; one more unit would add about {model.price_:.3f}")
+print(f"spend   {model.spend_:.4f} of 1.2 per person; one more unit would add about {model.price_:.3f}")
 
 verdict = certify.check(model.certificate_, model.tree_, log.data, rewards=rewards, spends=spends)
 print(f"certificate {'holds' if verdict.holds else verdict.failures}")

@@ -1,9 +1,9 @@
 """What a policy is worth on rows that neither it nor any model has seen.
 
-Rows are dealt into folds. Without a fold everything is learned anew: the policy, from scores of the other rows, and the
-models that score the fold. The rows of fold j, from which the policy without fold k is learned, are scored by models
-that have seen neither j nor k. So one score matrix never serves for both learning and judging: the tree that fits the
-noise of its scores would be praised for it.
+Rows are divided into folds. Without a fold everything is learned anew: the policy, from scores of the other rows, and
+the models that score the fold. The rows of fold j, from which the policy without fold k is learned, are scored by
+models that have seen neither j nor k. So one score matrix never serves for both learning and judging: the tree that
+fits the noise of its scores would be praised for it.
 
 Given the other folds, the error of a fold's mean is that of a mean of independent terms around zero. But folds depend
 on each other, because the rows of one teach the policy that the other judges: where no action is better than another,
@@ -527,7 +527,7 @@ def _compare_within(
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """One deal into folds: every row judged by what was learned without it."""
+    """One division into folds: every row judged by what was learned without it."""
 
     rewards: Array
     """float64, n × K; doubly robust scores."""
@@ -567,7 +567,7 @@ class _Steps:
 
 @dataclass(frozen=True, eq=False)
 class _Deal:
-    """Rows dealt into folds, and what models that saw neither of two folds say of each row."""
+    """Rows divided into folds, and what models that saw neither of two folds say of each row."""
 
     log: Log
     fold: Array

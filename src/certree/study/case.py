@@ -58,8 +58,8 @@ ROWS_OF_AN_ARM = 20
 class Matching:
     """Settings of `MatchingEffects` that the labels depend on. The defaults are those of the study.
 
-    Rows are dealt once, as the paper that introduced the method does. More deals and more neighbours average large
-    effects away, and with them the label "do not treat"; the study shows how far.
+    Rows are divided into splits once, as in the paper that introduced the method. More repeats and more neighbours
+    average large effects away, and with them the label "do not treat"; the study shows how far.
 
     Examples
     --------
