@@ -227,6 +227,15 @@ def test_pages_say_per_leaf() -> None:
         assert not found, f"{page.name}: {found.group()!r}"
 
 
+def test_options_are_code() -> None:
+    """On the site, two hyphens of a text become a dash, and --label reads –label."""
+    for page in {*PAGES, *OTHERS, ROOT / "CHANGELOG.md"}:
+        text = re.sub(
+            r"```.*?```|`[^`]*`|^    .*?$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        assert not re.findall(r".*--\w.*", text), page.name
+
+
 def test_code_fits_the_width_of_the_site() -> None:
     """Longer lines scroll sideways in a window of 1280 pixels."""
     for page in {*PAGES, *OTHERS}:
