@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pytest
 
 import certree
 from certree import cli
+from certree.cli import predict as predict_verb
 from certree.cli.program import VERBS, find_verbs, free_files, make_parser
 from certree.datasets import blocks, make_policy, make_weighted
 
@@ -180,6 +182,32 @@ class TestPredict:
         assert run("predict", model, people, "--out", "p.csv") == 2
         assert "line 302: 2 values, but 6 columns" in capsys.readouterr().err
         assert sorted(path.name for path in Path().iterdir()) == ["model.json", "people.csv"]
+
+    @pytest.mark.parametrize("has_old", [False, True], ids=["", "over an old file"])
+    def test_a_press_of_control_c_leaves_no_half_a_file_behind(
+        self,
+        people: Path,
+        model: Path,
+        has_old: bool,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setattr(blocks, "BLOCK_ROWS", 100)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", 100)
+        if has_old:
+            Path("p.csv").write_text("old", encoding="utf-8")
+        before = {path.name: path.read_bytes() for path in Path().iterdir()}
+        predict, calls = predict_verb.predict_part, iter([False, True])
+
+        def press(*arguments: Any) -> Any:
+            if next(calls):
+                raise KeyboardInterrupt
+            return predict(*arguments)
+
+        monkeypatch.setattr(predict_verb, "predict_part", press)
+        assert run("predict", model, people, "--out", "p.csv", "--force") == 130
+        assert capsys.readouterr().err.endswith("certree predict: aborted before there was a result\n")
+        assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
     def test_no_rows(self, people: Path, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         people.write_text(people.read_text(encoding="utf-8").splitlines()[0] + "\n", encoding="utf-8")
