@@ -22,6 +22,7 @@ from certree.page.sections import estimate_text, name_columns
 from certree.page.writer import render_notes
 from certree.path import choose_penalties
 from certree.policy import PolicyTree
+from certree.solver import warn_interrupted
 from certree.tree.words import share_text
 from tests.pages import NAMES, SCRIPT, Case, make_classifier, make_policies
 
@@ -240,6 +241,20 @@ def test_spends_that_depend_on_the_row(tmp_path: Path) -> None:
         assert nodes[leaf]["lines"][-1] == f"spends {mean:.4g} each on average"
     front = data_of(page)["front"]
     assert all("spends" in node["lines"][-1] for point in front for node in point["tree"] if "lines" in node)
+
+
+def test_one_press_ends_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that Ctrl-C stops has a tree all the same, and only warns; the page's next search must not begin."""
+    case = make_classifier()
+
+    def interrupted(*_: object, **__: object) -> None:
+        warn_interrupted("the best tree so far")
+        raise AssertionError("the page went on")
+
+    monkeypatch.setattr("certree.page.gather.good_trees", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        certree.report(case.model, case.X, path=tmp_path / "page.html", **case.facts)
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_few_rows_are_hidden_everywhere(tmp_path: Path) -> None:

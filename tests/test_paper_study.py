@@ -585,7 +585,7 @@ def test_the_published_page_says_what_the_rows_say() -> None:
     assert [counts[name] for name in ("confirmed", "confirmed in part", "not confirmed")] == [2, 6, 2]
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
     n_fits = sum(row["method"] not in look.NO_FITS for row in rows)
-    assert f"in {n_fits:,} fits, confirms two of ten claims, six in part, and two not" in readme
+    assert f"in {n_fits:,} fits. Of the paper's ten claims, two hold, six hold in part, and two do not" in readme
 
 
 # The whole ------------------------------------------------------------------------------------------------------------

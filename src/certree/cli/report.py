@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +25,6 @@ from certree.cli.outputs import add_force, warnings_on_standard_error
 from certree.cli.verify import read_policy_facts
 from certree.page import report
 from certree.policy import Log, PolicyTree
-from certree.solver import SearchInterrupted
 from certree.table import Table
 
 SECONDS = 60.0
@@ -100,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     notes = None if options.notes is None else options.notes.read_text(encoding="utf-8")
-    with warnings_on_standard_error(), one_press_ends_all():
+    with warnings_on_standard_error():
         try:
             path = report(
                 model,
@@ -126,17 +122,6 @@ def run(options: argparse.Namespace) -> int:
             return FAILED
     print(f"written to {path}: {path.stat().st_size / 1000:,.0f} kB, open it in a browser")
     return DONE
-
-
-@contextmanager
-def one_press_ends_all() -> Iterator[None]:
-    """Ctrl-C ends one search with the best that it has, and a page makes many: the others would go on for a minute."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", SearchInterrupted)
-        try:
-            yield
-        except SearchInterrupted as stopped:
-            raise KeyboardInterrupt from stopped
 
 
 def read_policy(table: Table, X: Table, model: PolicyTree, options: argparse.Namespace) -> dict[str, Any]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -40,6 +42,7 @@ from certree.policy.budget_set import BudgetPolicy
 from certree.policy.curve import BudgetPoint
 from certree.policy.evaluation import Evaluation
 from certree.policy.path import PolicyPath
+from certree.solver import SearchInterrupted
 from certree.tree import Tree
 from certree.tree.words import hidden_text, path_text, reward_text, share_of_label, share_text
 from certree.tree_set import GoodTree
@@ -136,6 +139,8 @@ def report(
         If it is not fitted, if labels or rewards are missing, or if a column that is named is not one of the tree's.
     OSError
         If the page cannot be written; that is found out before anything is computed.
+    KeyboardInterrupt
+        If Ctrl-C is pressed; no page is written then.
 
     Examples
     --------
@@ -161,7 +166,8 @@ def report(
     tree = rename(given.model.tree_)
     check_names(tree)
     own_units = _name_units(given, tree, units or {})
-    parts = Gatherer(given, float(time_limit), verbose=verbose).run()
+    with one_press_ends_all():
+        parts = Gatherer(given, float(time_limit), verbose=verbose).run()
     if isinstance(parts.evaluation, Evaluation):
         parts.evaluation = rename_actions(
             parts.evaluation, dict(zip(given.model.tree_.labels, tree.labels, strict=True))
@@ -170,6 +176,17 @@ def report(
     view = View(given, parts, tree, words, noun, rename, hide_below, reward_unit or "")
     replace_file(path, make_page(view, title, notes, licence).encode("utf-8"))
     return path
+
+
+@contextmanager
+def one_press_ends_all() -> Iterator[None]:
+    """Ctrl-C ends one search with the best that it has, and a page makes many: the others would go on for a minute."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SearchInterrupted)
+        try:
+            yield
+        except SearchInterrupted as stopped:
+            raise KeyboardInterrupt from stopped
 
 
 def _name_units(given: Given, tree: Tree, units: Mapping[str, str]) -> dict[str, str]:
