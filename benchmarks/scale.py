@@ -49,7 +49,7 @@ DETAILS = """\
 
 def model_seconds(n_rows: int, n_workers: int) -> float:
     """What docs/scale.md says of 20 columns with 32 thresholds."""
-    return 4.9e-6 * n_rows / n_workers + 3 + 0.4 * math.log2(n_workers)
+    return 6e-6 * n_rows / n_workers + 8 + 0.4 * math.log2(n_workers)
 
 
 def make_part(part: int, n_rows: int, n_columns: int) -> Any:
@@ -300,7 +300,7 @@ def main() -> None:
             if n_rows > (least := min(arguments.rows)) and (least, n_workers) in medians:
                 times = seconds / medians[least, n_workers]
                 ratios.append(
-                    f"{contender}, {n_workers} workers: {n_rows / least:g} times the rows, {times:.2f} times as long"
+                    f"{contender}, workers {n_workers}: {n_rows / least:g} times the rows, {times:.2f} times as long"
                 )
     if n_cells and (arguments.columns, arguments.thresholds) == (20, 32):
         lines.append(write_modelled(10_000_000_000, 100, n_cells))
