@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -665,3 +666,14 @@ def test_a_second_measure_with_a_start_and_a_limit_of_leaves() -> None:
         values = [float(np.mean(tree.decide())) for tree in found]
         spread = found.spread({0: 0.0, 1: 1.0})
         assert (spread.least, spread.most) == pytest.approx((min(values), max(values)))
+
+
+def test_a_set_does_not_follow_a_table_that_is_changed_later() -> None:
+    """Values of long columns are read off the rows, but a set names its tests whenever it is asked."""
+    X = np.random.default_rng(0).random((60, 1))
+    with patch("certree.features.MOST_HELD", 0):
+        trees = good_trees(X, X[:, 0] > 0.5, tolerance=0.1, max_depth=1)
+    before = [root.test for root in trees.roots()]
+    X *= 100
+    assert [root.test for root in trees.roots()] == before
+    assert len(before) > 1

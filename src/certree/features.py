@@ -267,6 +267,13 @@ class Features:
         codes.flags.writeable = False
         return replace(self, table=self.table.take(rows), codes=codes)
 
+    def held(self) -> Features:
+        """The same with all values of every axis at hand, for whoever asks for many tests, or later."""
+        gaps = [axis.gaps.held() for axis in self.axes]
+        if all(own is axis.gaps for own, axis in zip(gaps, self.axes, strict=True)):
+            return self
+        return replace(self, axes=tuple(replace(axis, gaps=own) for own, axis in zip(gaps, self.axes, strict=True)))
+
     def with_asked(self, tests: Sequence[tuple[int, Test]]) -> Features:
         """One axis more for each of these tests (of the numbered columns), which have places behind all others."""
         axes, codes = [], [self.codes]

@@ -147,7 +147,7 @@ def _write_numbers(features: Features, index: int, place: int | None) -> tuple[i
     else:
         codes, distinct = features.binner(features.table.columns[index])
         count, find_distinct = len(distinct), lambda: distinct
-        codes = np.where(codes < 0, count, codes)
+        codes = _narrow(np.where(codes < 0, count, codes), count + 1)  # held until its turn comes
 
     def write() -> Iterator[Any]:
         yield (find_distinct() + 0.0).astype("<f8", copy=False)  # one zero

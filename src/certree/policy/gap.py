@@ -141,6 +141,7 @@ class _Search:
         self.amounts = np.hstack([self.priced, self.losses, self.spends, self.counts])
         self.parts = np.cumsum([n_actions, n_actions, n_actions])
         self.first = first
+        self.features = problem.features.held()
         self.codes = problem.features.codes[:, first]
         sizes = [axis.size for axis in problem.features.axes]
         self.starts = np.cumsum([0, *sizes[:-1]])
@@ -248,7 +249,7 @@ class _Search:
         keep = keep_needed(cost, spend, None)
         plans = []
         for place in keep.tolist():
-            own = self.problem.features.test(int(axis[near[test[place]]]), int(code[near[test[place]]]))
+            own = self.features.test(int(axis[near[test[place]]]), int(code[near[test[place]]]))
             sides = int(one[place]), int(other[place])
             plans.append((replace(own, is_swapped=False), *(sides[::-1] if own.is_swapped else sides)))
         leaves = np.full(len(keep), 2)
@@ -294,7 +295,7 @@ class _Search:
         if key in seen or sum(bests) >= cap:
             return [], *bests
         seen.add(key)
-        return [_Root(self.problem.features.test(axis, code), left, right, *bests)], *bests
+        return [_Root(self.features.test(axis, code), left, right, *bests)], *bests
 
     def _best(self, rows: Array, depth: int) -> float:
         """What no tree of this depth on these rows has a priced cost below, minima and `max_leaves` lifted."""

@@ -172,5 +172,6 @@ def find_tree_set(
     if share > 0:
         tolerance = math.ldexp(float(found["tolerance"]) * found["factor"], found["exponent"])
     graph = TreeGraph.read(found, len(problem.features.columns))
+    problem = replace(problem, features=problem.features.held())  # a set names tests for as long as it lives
     about = {name: value for name, value in found.items() if name not in ("graph", "column_sets")}
     return TreeSet(problem, graph, about, tolerance=tolerance, index=index, limits=limits, is_bare=is_bare)
