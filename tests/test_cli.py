@@ -129,7 +129,7 @@ class TestFit:
                 (
                     "proved optimal among all trees of depth at most 3 over ",
                     "thresholds   kept ",
-                    "over all tests none is below",
+                    "over all tests, no tree is below",
                 ),
             ),
             (
