@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import math
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -26,7 +28,7 @@ from benchmarks.paper import cell as cells
 from benchmarks.paper import figures, look, runner
 from benchmarks.paper import page as pages
 from benchmarks.paper import plan as plans
-from benchmarks.paper.ledger import COLUMNS, KEY, Ledger, read_rows
+from benchmarks.paper.ledger import COLUMNS, KEY, Ledger, read_notes, read_rows
 from benchmarks.paper.plan import Cell, Limits, Method, Plan, read_plan
 from benchmarks.paper.prepare import double_rows, take_split
 from benchmarks.paper.sets import SETS, load_set, split_rows
@@ -167,17 +169,19 @@ def test_a_row_that_is_cut_anywhere_is_cut_off_and_written_again(
     path = tmp_path / "rows.csv"
     monkeypatch.setattr(os, "fsync", lambda file: None)  # hundreds of files, none of them to be kept
     ledger = Ledger(path)
+    ledger.note("a machine, with λ")
     for number in range(2):
         ledger.append(key_of(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
     ledger.close()
     whole = path.read_bytes()
-    assert whole.count(b"\n") == 3
+    assert whole.count(b"\n") == 4
     for length in range(len(whole) + 1):
         path.write_bytes(whole[:length])
-        complete = max(whole[:length].count(b"\n") - 1, 0)
+        complete = max(whole[:length].count(b"\n") - 2, 0)
         assert len(read_rows(path)) == complete
         again = Ledger(path)
         assert len(again.rows) == complete
+        again.note("a machine, with λ")
         for number in range(complete, 2):
             again.append(key_of(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
         again.close()
@@ -198,9 +202,29 @@ def test_a_row_is_never_written_twice_and_one_run_appends_at_a_time(
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(SystemExit, match="other columns"):
         read_rows(tmp_path / "other.csv")
-    (tmp_path / "short.csv").write_text(",".join(COLUMNS) + "\n1,2\n")
-    with pytest.raises(SystemExit, match="line 2 has 2 fields"):
+    (tmp_path / "short.csv").write_text(",".join(COLUMNS) + "\n# a machine\n1,2\n")
+    with pytest.raises(SystemExit, match="line 3 has 2 fields"):
         read_rows(tmp_path / "short.csv")
+
+
+def test_every_row_stands_below_the_machine_that_measured_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, limits = tmp_path / "rows.csv", Limits(1, 4, 4)
+    asked = [
+        Cell("weights", "tiny", Method("weights", "histogram"), 0, 0.0, -1, float(copy), limits, 1, 10)
+        for copy in range(3)
+    ]
+    assert read_notes(path) == []
+    for machine, cells_asked in (("old", asked[:1]), ("old", asked[:2]), ("new", asked), ("newest", asked)):
+        found = {"processor": f"An {machine} one", "cores": 2, "memory_gigabytes": 8}
+        monkeypatch.setattr(runner, "describe", lambda found=found: found)
+        quietly(Plan("noted", cells_asked), path)
+    marks = [line[:8] for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    assert marks == ["# An old", "weights,", "weights,", "# An new", "weights,"]  # the newest had nothing to do
+    notes = read_notes(path)
+    today = datetime.date.today().isoformat()
+    assert notes == [f"An {machine} one, 2 cores, 8 GB, {today}" for machine in ("old", "new")]
+    pages.write_page(Plan("noted", asked), read_rows(path), notes, tmp_path / "noted.md")
+    assert f"Measured on {notes[0]}; then on {notes[1]}." in (tmp_path / "noted.md").read_text(encoding="utf-8")
 
 
 # Rivals of every kind -------------------------------------------------------------------------------------------------
@@ -354,7 +378,8 @@ def test_twenty_kills_lose_no_row_and_double_none(tmp_path: Path) -> None:
     def check(path: Path) -> None:
         assert lasting(read_rows(path)) == lasting(undisturbed)
         with path.open(newline="") as file:
-            keys = [tuple(row[name] for name in KEY) for row in csv.DictReader(file)]
+            lines = csv.DictReader(line for line in file if not line.startswith("#"))
+            keys = [tuple(row[name] for name in KEY) for row in lines]
         assert sorted(keys) == sorted(cell.key for cell in plan.cells)
 
     path, moments = tmp_path / "killed.csv", random.Random(1)
@@ -570,18 +595,20 @@ def test_figures_show_every_mean_and_what_a_limit_ended() -> None:
     assert all(min(path.vertices[:, 0]) >= 1 for lines in axis.collections for path in lines.get_paths())
 
 
-def test_the_published_page_says_what_the_rows_say() -> None:
+def test_the_published_page_is_what_the_rows_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).parents[1]
-    rows = read_rows(root / "benchmarks" / "results" / "paper.csv")
-    plan = read_plan("published")
+    path = root / "benchmarks" / "results" / "paper.csv"
+    rows, plan = read_rows(path), read_plan("published")
     assert sorted(tuple(row[name] for name in KEY) for row in rows) == sorted(cell.key for cell in plan.cells)
+    # The same rows make the same page on any machine. Its figures take long to draw; those of the quick plan are below.
+    shown = sorted(picture.stem for picture in (root / "docs" / "images" / "paper").iterdir())
+    monkeypatch.setattr(pages, "draw_all", lambda rows, folder: shown)
+    pages.write_page(plan, rows, read_notes(path), tmp_path / "paper.md")
     text = (root / "docs" / "paper.md").read_text(encoding="utf-8")
-    findings = [finding for _, finding in pages.find_all(rows).values()]
-    for finding in findings:
-        assert f"**The paper:** {finding.paper}\n" in text
-        assert f"**Here ({finding.verdict}):** {finding.found}\n" in text
-    counts = Counter(finding.verdict for finding in findings)
+    assert (tmp_path / "paper.md").read_text(encoding="utf-8") == text
+    assert sorted(re.findall(r"\(images/paper/(.+)\.png\)", text)) == shown
     # What the README's summary says.
+    counts = Counter(finding.verdict for _, finding in pages.find_all(rows).values())
     assert [counts[name] for name in ("confirmed", "confirmed in part", "not confirmed")] == [2, 6, 2]
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
     n_fits = sum(row["method"] not in look.NO_FITS for row in rows)

@@ -2,7 +2,7 @@
 
 A row is written by one call and ends with its line break, so a row that is not complete can only be the last one, and
 has none. Whoever opens the file cuts such a rest off; its cell is then missing and is done again. A lock keeps a second
-runner out.
+runner out. A line that begins with # is a note: on which machine, and on which day, the rows below it were measured.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ FIGURES = (
 )  # fmt: skip
 COLUMNS = KEY + FIGURES
 LOCK_SECONDS = 5.0
+NOTE = "# "
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -32,17 +33,33 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return _parse(path.read_bytes(), path)
 
 
+def read_notes(path: Path) -> list[str]:
+    """The notes of a file, each of them once."""
+    return list(dict.fromkeys(_notes(path.read_bytes()))) if path.is_file() else []
+
+
+def _lines(content: bytes) -> list[str]:
+    """All that is complete, and so all lines that are."""
+    return list(io.StringIO(content[: content.rfind(b"\n") + 1].decode("utf-8")))
+
+
+def _notes(content: bytes) -> list[str]:
+    return [line.removeprefix(NOTE).rstrip("\n") for line in _lines(content) if line.startswith(NOTE)]
+
+
 def _parse(content: bytes, path: Path) -> list[dict[str, str]]:
-    whole = content[: content.rfind(b"\n") + 1].decode("utf-8")
-    lines = list(csv.reader(io.StringIO(whole)))
+    numbered = enumerate(_lines(content), start=1)
+    # No field holds a line break.
+    lines = [(number, next(csv.reader([line]))) for number, line in numbered if not line.startswith(NOTE)]
     if not lines:
         return []
-    if tuple(lines[0]) != COLUMNS:
+    (_, head), *rows = lines
+    if tuple(head) != COLUMNS:
         raise SystemExit(f"{path} holds other columns than this version writes: begin a new file")
-    for number, line in enumerate(lines[1:], start=2):
-        if len(line) != len(COLUMNS):
-            raise SystemExit(f"{path}: line {number} has {len(line)} fields instead of {len(COLUMNS)}")
-    return [dict(zip(COLUMNS, line, strict=True)) for line in lines[1:]]
+    for number, row in rows:
+        if len(row) != len(COLUMNS):
+            raise SystemExit(f"{path}: line {number} has {len(row)} fields instead of {len(COLUMNS)}")
+    return [dict(zip(COLUMNS, row, strict=True)) for _, row in rows]
 
 
 class Ledger:
@@ -55,6 +72,7 @@ class Ledger:
         content = path.read_bytes()
         os.ftruncate(self._file, content.rfind(b"\n") + 1)
         self.rows = _parse(content, path)
+        self._notes = _notes(content)
         self.done = {tuple(row[name] for name in KEY) for row in self.rows}
         if not content.rfind(b"\n") + 1:
             self._write(COLUMNS)
@@ -73,6 +91,12 @@ class Ledger:
             else:
                 return
 
+    def note(self, text: str) -> None:
+        """Notes what is true of the rows that follow, unless that is what the last note says."""
+        if self._notes[-1:] != [text]:
+            self._write_line(f"{NOTE}{text}\n")
+            self._notes.append(text)
+
     def append(self, key: tuple[str, ...], figures: Mapping[str, Any]) -> dict[str, str]:
         """Writes a row, unless it is there already."""
         if key in self.done:
@@ -86,7 +110,10 @@ class Ledger:
     def _write(self, cells: tuple[str, ...]) -> None:
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(cells)
-        content = line.getvalue().encode("utf-8")
+        self._write_line(line.getvalue())
+
+    def _write_line(self, line: str) -> None:
+        content = line.encode("utf-8")
         while content:
             content = content[os.write(self._file, content) :]
         os.fsync(self._file)

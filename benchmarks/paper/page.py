@@ -8,7 +8,6 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from benchmarks.machine import describe
 from benchmarks.paper import look
 from benchmarks.paper.figures import draw_all
 from benchmarks.paper.look import Finding, Row
@@ -32,14 +31,14 @@ TREES = (
 BAD = STATUSES[STATUSES.index("timeout") :]
 
 
-def write_page(plan: Plan, rows: list[Row], page: Path) -> None:
+def write_page(plan: Plan, rows: list[Row], notes: list[str], page: Path) -> None:
+    """The notes say on which machine the rows were measured, and when: it need not be the one that writes the page."""
     is_docs = page.stem == "paper"
     folder = page.parent / "images" / "paper" if is_docs else page.parent / page.stem
     drawn = draw_all(rows, folder)
     where = folder.relative_to(page.parent).as_posix()
     findings = find_all(rows)
     limits = sorted({cell.limits.seconds for cell in plan.cells})
-    machine = describe()
     link = f"[{plan.name}.toml](../benchmarks/paper/plans/{plan.name}.toml)"
     text = Template((HERE / "page.md").read_text(encoding="utf-8")).substitute(
         paper="[paper](background.md)" if is_docs else "paper",
@@ -49,7 +48,7 @@ def write_page(plan: Plan, rows: list[Row], page: Path) -> None:
         summary="\n".join(_summarise(findings)),
         limits=" or ".join(f"{limit:g}" for limit in limits),
         gigabytes=f"{plan.cells[0].limits.gigabytes:g}",
-        machine=f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gigabytes']} GB.",
+        machine=f"Measured on {'; then on '.join(notes) or 'a machine that was not noted'}.",
         sections="\n".join([*_sections(findings, drawn, where), *_more_sections(rows, drawn, where)]).rstrip(),
         outcomes="\n".join(_outcomes(rows)),
         remarks="\n".join(_remarks(rows)),

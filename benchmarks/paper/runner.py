@@ -8,6 +8,7 @@ too much processor time; this process ends one that takes too long by the clock 
 from __future__ import annotations
 
 import ctypes
+import datetime
 import faulthandler
 import importlib
 import json
@@ -29,6 +30,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchmarks.adapters import CONTENDERS, UnsupportedError
+from benchmarks.machine import describe
 from benchmarks.paper.cell import prepare
 from benchmarks.paper.ledger import KEY, Ledger
 from benchmarks.paper.plan import Cell, Limits, Plan
@@ -50,6 +52,8 @@ def run_plan(plan: Plan, path: Path, say: Callable[[str], None] = print) -> list
     missing = [cell for cell in plan.cells if cell.key not in ledger.done]
     say(f"{plan.name}: {len(plan.cells)} cells, {len(plan.cells) - len(missing)} done before")
     try:
+        if missing:
+            ledger.note(_say_where())
         for place, cell in enumerate(missing, start=1):
             row = ledger.append(cell.key, run_cell(cell, pace))
             left = estimate(missing[place:], ledger.rows)
@@ -58,6 +62,12 @@ def run_plan(plan: Plan, path: Path, say: Callable[[str], None] = print) -> list
         ledger.close()
     keys = {cell.key for cell in plan.cells}
     return [row for row in ledger.rows if tuple(row[name] for name in KEY) in keys]
+
+
+def _say_where() -> str:
+    machine = describe()
+    parts = (machine["processor"], f"{machine['cores']} cores", f"{machine['memory_gigabytes']} GB")
+    return ", ".join([*parts, datetime.date.today().isoformat()])
 
 
 def _words(row: dict[str, str]) -> str:
