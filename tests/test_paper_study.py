@@ -73,8 +73,29 @@ def test_the_published_plan_is_the_papers() -> None:
     assert rivals == {
         "cart", "boosting", "streed", "contree", "gosdt", "pytrees", "pydl85", "licketysplit", "imodels",
     }  # fmt: skip
-    penalties = {cell.penalty for cell in ours if cell.table == "compas" and cell.method.name == "direct, guessed"}
-    assert penalties == {0.005, 0.002, 0.001, 0.0005, 0.0002}
+    tables = {
+        "lalonde": "0.1, 0.05, 0.02, 0.01", "broward": "0.005, 0.002, 0.001, 0.0005",
+        "coupon": "0.005, 0.002, 0.001, 0.0005", "diabetes": "0.005, 0.002, 0.001, 0.0005",
+        "compas": "0.005, 0.002, 0.001, 0.0005, 0.0002", "fico": "0.01, 0.005, 0.002, 0.001, 0.0005",
+        "netherlands": "0.01, 0.005, 0.002, 0.001", "netherlands-20000": "0.01, 0.005, 0.002, 0.001",
+    }  # fmt: skip
+    own_setting = ("direct, guessed", "duplicate, guessed", "sample, guessed")
+    asked = {(cell.table, cell.method.name, cell.depth, cell.penalty, cell.split) for cell in ours}
+    whole = {
+        (table, method, depth, float(penalty), split)
+        for table, penalties in tables.items()
+        for penalty in penalties.split(", ")
+        for method in own_setting
+        for depth in range(2, 7)
+        for split in range(5)
+    }
+    assert whole == {cell for cell in asked if cell[1] in own_setting}
+    # What the page says about the plan.
+    said = pages._settings(plan)
+    assert [f"| {look.SHOWN[table]} | {penalties} |" for table, penalties in tables.items()] == said[2:10]
+    assert f"| {'; '.join(own_setting)} | 2 to 6 | all | 850 |" in said
+    assert "| DL8.5; DL8.5 (pytrees-rs) | 2 to 5 | none | 160 |" in said
+    assert "| imodels | no limit | largest and smallest | 80 |" in said
     assert {cell.percent for cell in plan.cells if cell.study == "sample size"} == {100, 200, 300, 400, 500, 600}
 
 

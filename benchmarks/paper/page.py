@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.paper import look
 from benchmarks.paper.figures import draw_all
 from benchmarks.paper.look import Finding, Row
-from benchmarks.paper.plan import HERE, WHOLE, Plan
+from benchmarks.paper.plan import HERE, WHOLE, Cell, Plan
 from benchmarks.report import table_head
 
 STATUSES = (
@@ -45,6 +45,7 @@ def write_page(plan: Plan, rows: list[Row], notes: list[str], page: Path) -> Non
         weighing="[Weighing](weighing.md)" if is_docs else "the documentation",
         plan=link if is_docs else f"{plan.name}.toml",
         state=_say_state(plan, rows),
+        settings="\n".join(f"  {line}".rstrip() for line in _settings(plan)),
         summary="\n".join(_summarise(findings)),
         limits=" or ".join(f"{limit:g}" for limit in limits),
         gigabytes=f"{plan.cells[0].limits.gigabytes:g}",
@@ -70,6 +71,54 @@ def _say_state(plan: Plan, rows: list[Row]) -> str:
         "over all thresholds are still few. A point without an error bar has run on one split. `make paper` measures "
         "what is missing and writes this page again."
     )
+
+
+def _settings(plan: Plan) -> list[str]:
+    """The penalties of each set, and with how many of them, and at which depths, each method is run."""
+    cells = [cell for cell in plan.cells if cell.study == "trade-off"]
+    own: dict[str, set[float]] = defaultdict(set)
+    for cell in cells:
+        if cell.method.has_penalty:
+            own[cell.table].add(cell.penalty)
+    lines = table_head(["set", "λ"])
+    for table, penalties in own.items():
+        lines.append(f"| {look.SHOWN.get(table, table)} | {', '.join(f'{p:g}' for p in sorted(penalties)[::-1])} |")
+    asked: dict[tuple[str, int], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        asked[cell.method.name, cell.depth].append(cell)
+    depths: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for (method, depth), these in sorted(asked.items()):
+        depths[method, _say_penalties(these, own)].append(depth)
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (method, some), known in depths.items():
+        groups[_say_depths(known), some].append(method)
+    counts = Counter(cell.method.name for cell in cells)
+    lines += ["", *table_head(["method", "depth", "λ", "fits of each"])]
+    for words, methods in sorted(groups.items(), key=lambda group: -counts[group[1][0]]):
+        lines.append(f"| {'; '.join(methods)} | {' | '.join(words)} | {counts[methods[0]]:,} |")
+    return lines
+
+
+def _say_depths(depths: list[int]) -> str:
+    if depths == [0]:
+        return "no limit"
+    first, last = depths[0], depths[-1]
+    is_range = len(depths) > 2 and depths == list(range(first, last + 1))
+    return f"{first} to {last}" if is_range else ", ".join(map(str, depths))
+
+
+def _say_penalties(cells: list[Cell], own: dict[str, set[float]]) -> str:
+    if not cells[0].method.has_penalty:
+        return "none"
+    asked: dict[str, set[float]] = defaultdict(set)
+    for cell in cells:
+        asked[cell.table].add(cell.penalty)
+    known = {
+        "all": own,
+        "largest and smallest": {table: {min(them), max(them)} for table, them in own.items()},
+        "smallest": {table: {min(them)} for table, them in own.items()},
+    }
+    return next((words for words, them in known.items() if asked == them), "some")
 
 
 def find_all(rows: list[Row]) -> dict[str, tuple[str, Finding]]:
