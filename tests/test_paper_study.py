@@ -529,6 +529,11 @@ def test_claims_about_time_are_judged() -> None:
     assert look.find_duplication([*flat, *copied]).verdict == "not confirmed"
     quick = [row_of("rows", study="duplication", percent=q, cpu=0.01) for q in (0, 1000)]
     assert look.find_duplication([*flat, *quick]).verdict == "confirmed"
+    found = look.find_duplication([*flat, *quick]).found
+    assert "At depth 2 and λ = 0.01, duplicated rows are faster." in found
+    assert "takes 1 to 1 s whatever share is duplicated, as in the paper" in found
+    rising = [flat[0], flat[1] | {"cpu": "2"}]
+    assert "takes 1 to 2 s over all shares" in look.find_duplication([*rising, *quick]).found
     greedy = row_of("CART", penalty=0, cpu=0.5, train=0.7)
     found = look.find_time([row_of(look.PAPERS), greedy], "train")
     assert found.verdict == "confirmed in part"  # more accurate, but not in almost the same time
@@ -551,6 +556,8 @@ def test_claims_about_time_are_judged() -> None:
     ways = [row_of(f"{way}, guessed", cpu=cpu, train=0.7 if way == "sample" else 0.8) for way, cpu in times.items()]
     assert look.find_ways(ways).verdict == "confirmed"
     assert "duplication and sampling save time. Sampling is the least accurate." in look.find_ways(ways).found
+    swapped = {"1": "1", "0.5": "0.1", "0.1": "0.5"}  # sampling saves less time than duplication
+    assert look.find_ways([row | {"cpu": swapped[row["cpu"]]} for row in ways]).verdict == "confirmed in part"
     slow = look.find_ways([row | {"cpu": "1"} for row in ways])
     assert slow.verdict == "confirmed in part"
     assert "duplication and sampling save no time" in slow.found
@@ -569,6 +576,9 @@ def test_claims_about_time_are_judged() -> None:
         row_of("sample, guessed", study="sample size", percent=q, train=train) for q, train in ((100, 0.7), (600, 0.8))
     ]
     assert look.find_sample_size(sizes).verdict == "confirmed"
+    level = look.find_sample_size([*sizes, *(row | {"set": "level", "train": "0.7"} for row in sizes)])
+    assert level.verdict == "not confirmed"
+    assert "rises on 1 of 2 sets" in level.found
     late, done = row_of("DL8.5", status="time_limit", limit=10, set="fico"), row_of("DL8.5", limit=10)
     assert look.find_dl85([late]).verdict == "confirmed"
     assert "in 1 of 2 cells of depth 2 (on FICO)" in look.find_dl85([late, done]).found
