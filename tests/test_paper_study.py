@@ -327,6 +327,23 @@ def test_a_bad_rival_is_a_row(
     assert float(rows[0]["took"]) > 0
 
 
+@pytest.mark.parametrize("knows_weights", [True, False])
+def test_rivals_that_take_no_weights_get_copies_of_rows(
+    knows_weights: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tell(table: Any, depth: int, penalty: float, weights: Any, limit: float) -> Any:
+        raise UnsupportedError(f"{len(table.y)} rows, {'no' if weights is None else len(weights)} weights")
+
+    rival = Contender("rival", "scikit-learn", only_when_it_counts(tell), is_exact=False, knows_weights=knows_weights)
+    monkeypatch.setitem(CONTENDERS, "rival", rival)
+    asked = Cell("trade-off", "lalonde-rise", Method("rival", "rival"), 2, 0.01, 0, math.nan, Limits(1, 4, 4), 1, 10)
+    (row,) = quietly(Plan("copies", [asked]), tmp_path / "rows.csv")
+    weights = take_split("lalonde-rise", 0).weights
+    copies = int(np.round(10 * weights / weights.max()).sum())
+    words = f"{len(weights)} rows, {len(weights)} weights" if knows_weights else f"{copies} rows, no weights"
+    assert row["remark"] == words
+
+
 def test_a_missing_rival_and_absent_data_are_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CONTENDERS, "rival", Contender("rival", "no-such-package", hang, is_exact=False))
     limits = Limits(1, 4, 4)
@@ -462,8 +479,10 @@ def test_adapters_predict_other_rows(name: str) -> None:
 
 def test_every_library_has_a_file_of_its_own() -> None:
     folder = Path(adapters.__file__).parent
+    files = {Path(sys.modules[own.fit.__module__].__file__ or ""): own.package for own in CONTENDERS.values()}
+    assert {path.parent for path in files} == {folder}
     for contender in CONTENDERS.values():
-        assert Path(sys.modules[contender.fit.__module__].__file__ or "").parent == folder
+        assert files[Path(sys.modules[contender.fit.__module__].__file__ or "")] == contender.package
 
 
 def test_a_method_that_copies_rows_has_no_reference() -> None:
@@ -638,12 +657,22 @@ def test_the_published_page_is_what_the_rows_say(tmp_path: Path, monkeypatch: py
     text = (root / "docs" / "paper.md").read_text(encoding="utf-8")
     assert (tmp_path / "paper.md").read_text(encoding="utf-8") == text
     assert sorted(re.findall(r"\(images/paper/(.+)\.png\)", text)) == shown
-    # What the README's summary says.
+    # What the README's summary says, and the page on the paper.
     counts = Counter(finding.verdict for _, finding in pages.find_all(rows).values())
     assert [counts[name] for name in ("confirmed", "confirmed in part", "not confirmed")] == [2, 6, 2]
     readme = " ".join((root / "README.md").read_text(encoding="utf-8").split())
-    n_fits = sum(row["method"] not in look.NO_FITS for row in rows)
+    n_fits = sum(row["method"] not in look.NO_FITS and row["status"] != "unsupported" for row in rows)
     assert f"in {n_fits:,} fits. Of the paper's ten claims, two hold, six hold in part, and two do not" in readme
+    methods = [cell.method for cell in plan.cells if cell.method.contender in CONTENDERS]
+    rivals = {method.name: CONTENDERS[method.contender] for method in methods if method.contender != "certree"}
+    assert len(rivals) == 9  # here and in the lists of suites and changes: nine rivals
+    assert len({rival.package for rival in rivals.values()}) == 8
+    assert "beside eight other packages" in readme
+    paper = (root / "docs" / "background.md").read_text(encoding="utf-8")
+    assert "beside nine other methods" in paper
+    dl85 = [row for row in rows if row["study"] == "trade-off" and row["method"] in look.DL85]
+    finished = sum(not look.is_ended(row) for row in dl85)
+    assert f"it finishes in 10 s in {finished} of {len(dl85)} cases up to depth 5" in paper
 
 
 # The whole ------------------------------------------------------------------------------------------------------------
