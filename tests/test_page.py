@@ -15,7 +15,7 @@ import pytest
 
 import certree
 from certree import SparseTreeClassifier, policy
-from certree.page.counting import count_trees
+from certree.page.counting import count_trees, write_count
 from certree.page.lots import Fixed, draw_lots, value_by_lot
 from certree.page.plain import Words, conditions
 from certree.page.sections import estimate_text, name_columns
@@ -485,6 +485,15 @@ def test_trees_are_counted_as_the_method_says() -> None:
     for depth, n_tests, n_labels in product(range(3), range(4), range(1, 4)):
         assert count_trees(n_tests, n_labels, depth) == len(trees(depth, n_tests, n_labels))
     assert count_trees(1000, 2, 40) is None
+    # Rounded, and not cut off.
+    for count, words in (
+        (9_999_999, "9,999,999"),
+        (1_686_013_202, "about 1.7 × 10⁹"),
+        (10**7, "about 1.0 × 10⁷"),
+        (9_960_000_000, "about 1.0 × 10¹⁰"),
+        (None, "more than 10⁴⁰⁰⁰"),
+    ):
+        assert write_count(count) == words
 
 
 def test_notes_hold_nothing_that_runs_or_is_fetched() -> None:

@@ -26,16 +26,22 @@ def count_trees(n_tests: int, n_labels: int, depth: int) -> int | None:
 
 
 def describe_count(certificate: Mapping[str, Any], tree: Tree) -> str:
-    """In words: "about 4.1 × 10¹⁸"."""
+    """How many trees a certificate speaks about, in words."""
     depth = certificate["constraints"]["max_depth"]
-    count = count_trees(certificate["sizes"]["distinct_tests"], len(tree.labels), depth)
+    return write_count(count_trees(certificate["sizes"]["distinct_tests"], len(tree.labels), depth))
+
+
+def write_count(count: int | None) -> str:
+    """A number of trees, as people read it: "about 4.1 × 10¹⁸"."""
     if count is None:
         return f"more than 10{_raise(MOST_DIGITS)}"
     if count < 10**7:
         return f"{count:,}"
-    digits = len(str(count)) - 1
-    lead = count // 10 ** (digits - 1) / 10
-    return f"about {lead:.1f} × 10{_raise(digits)}"
+    power = len(str(count)) - 1
+    tenths = (count // 10 ** (power - 2) + 5) // 10
+    if tenths == 100:  # 9.96 is rounded to 10
+        tenths, power = 10, power + 1
+    return f"about {tenths / 10:.1f} × 10{_raise(power)}"
 
 
 def _raise(power: int) -> str:
