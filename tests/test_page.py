@@ -79,6 +79,11 @@ def test_the_classifier_says_what_was_found(tmp_path: Path) -> None:
     assert case.model.certificate_.statement in section(page, "proof")
     assert case.model.certificate_["digests"]["table"] in section(page, "proof")
     assert "of the answers are wrong, by weight. If everyone gets the same answer," in section(page, "decision")
+    assert "No gain over that can be shown: the tree gains" in section(page, "decision")
+    assert "(share of wrong answers, by weight, plus 0.005 per leaf)" in section(page, "good")
+    assert "This page chose that tolerance." in section(page, "good")
+    # Percentages, as everywhere on the page.
+    assert ">wrong answers in %, by weight</text>" in section(page, "front")
     use = section(page, "use")
     assert "<strong>for</strong>" in use
     assert "CC0" in use
@@ -131,6 +136,10 @@ def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
     assert "Overlap" in section(page, "rows")
     page = write(tmp_path, within)
     assert "budget of 0.3" in section(page, "decision")
+    spend, held = within.model.certificate_["budget"]["spend"], within.facts["evaluation"].spend
+    assert f"This spends {spend:.4g} per row, of a budget of 0.3." in section(page, "decision")
+    assert f"it was fitted on (too optimistic; spends {spend:.4g} per row)" in section(page, "worth")
+    assert f"they are judged on (3 folds; they spend {held:.4g} per row)" in section(page, "worth")
     assert 'aria-label="What each budget buys"' in section(page, "worth")
     # A single action that does better than the policy does so because it spends more.
     assert "Everyone: <bdi>letter</bdi> (spends 1 per row, which breaks the budget)" in section(page, "worth")
@@ -147,7 +156,7 @@ def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
     assert f"{len(found)} are within 0.2 of the best" in good
     assert f"They spend from {min(own.spend for own in found):.4g}" in good
     texts = [other["text"] for other in data_of(page)["others"]]
-    assert texts[0].startswith(f"Best: objective {found.best.objective:.4g}"[:20])
+    assert texts[0].startswith(f"Best (this page's own tree): objective {found.best.objective:.4g}, spends ")
     assert all("spends" in text for text in texts)
 
 
@@ -222,6 +231,7 @@ def test_the_slider_of_a_budget_says_where_its_own_tree_is(tmp_path: Path) -> No
         spend = model.certificate_["budget"]["spend"]
         own = f"own tree, which spends {spend:.4g} per row, lies between them"
         assert (own in section(page, "front")) is is_between, budget
+        assert ("may lie a little below the line of best policies" in section(page, "worth")) is is_between, budget
 
 
 def test_spends_that_depend_on_the_row(tmp_path: Path) -> None:
@@ -443,6 +453,45 @@ def test_a_tree_that_asks_nothing(tmp_path: Path) -> None:
     assert "The tree asks nothing" in section(page, "question")
 
 
+def test_medians_over_repeats_are_called_so(tmp_path: Path) -> None:
+    """A gain is then no longer the difference of two values that stand beside it."""
+    model, X, log, scores = make_log_case(None)
+    for repeats in (1, 2, 3):
+        found = policy.evaluate(model, log, folds=3, repeats=repeats, random_state=0)
+        page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", evaluation=found, time_limit=0)
+        worth = section(page.read_text("utf-8"), "worth")
+        assert ("Each held-out figure is a median over these" in worth) is (repeats == 3)
+        differences = [found.value.value - fixed.value - found.gains[own].value for own, fixed in found.fixed.items()]
+        assert repeats == 3 or np.abs(differences).max() < 1e-12
+
+
+def test_a_classifier_that_is_better_is_said_to_be(tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": np.arange(200.0)})
+    y = (X["a"] > 90) ^ (X["a"] % 10 == 0)
+    model = SparseTreeClassifier(1).fit(X, y)
+    page = certree.report(model, X, y, path=tmp_path / "page.html").read_text("utf-8")
+    gain = certree.evaluate(model, X, y, random_state=0).gain
+    assert gain.low > 0
+    assert f"The tree gains {share_text(gain.value)} (95% interval: " in section(page, "decision")
+    assert "can be shown" not in section(page, "decision")
+
+
+def test_of_equally_good_trees_the_page_names_its_own(tmp_path: Path) -> None:
+    X = pd.DataFrame({"a": np.arange(27) // 9, "b": np.arange(27) // 3 % 3, "c": np.arange(27) % 3})
+    y = (X["a"] > 0) & (X["b"] > 0)
+    model = SparseTreeClassifier(2, 0.01).fit(X, y)
+    found = certree.good_trees(X, y, tolerance=0.001, max_depth=2, regularization=0.01)
+    first, second = found
+    assert first.objective == second.objective
+    assert first.tests != second.tests
+    for own, words in ((first, "this page's own tree"), (second, "exactly as good as this page's own tree")):
+        model.tree_ = own.tree
+        page = certree.report(model, X, y, path=tmp_path / "page.html", tolerance=0.001).read_text("utf-8")
+        texts = [other["text"] for other in data_of(page)["others"]]
+        assert texts[0] == f"Best ({words}): objective 0.03"
+        assert sum("(this page's own tree)" in text for text in texts) == 1
+
+
 def test_many_columns_are_counted_and_listed_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (60, 40)), columns=[f"question {place}" for place in range(40)])
@@ -451,6 +500,7 @@ def test_many_columns_are_counted_and_listed_once(tmp_path: Path) -> None:
     page = certree.report(model, X, y, path=tmp_path / "page.html", tolerance=0.02).read_text("utf-8")
     assert re.search(r"None of them uses 39 of the columns|one tree alone", section(page, "good"))
     assert name_columns([f"c{place}" for place in range(21)]) == "21 of the columns"
+    assert name_columns(["a", "b", "c"]) == "a, b or c"  # none of them uses
     assert "<summary>39 columns that it does not use</summary>" in section(page, "rows")
     assert page.count("question 17") == 1
 

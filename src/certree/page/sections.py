@@ -133,7 +133,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def show_decision(view: View) -> str:
-    sentences = [describe_rule(view), describe_worth(view)]
+    sentences = [describe_rule(view) + describe_own_spend(view), describe_worth(view)]
     verdict = view.parts.verdict
     alarm = "" if verdict is None or verdict.holds else show_alarm("The certificate does not hold for these data.", [])
     return alarm + "".join(paragraph(text, "lead") for text in sentences if text)
@@ -174,6 +174,14 @@ def describe_rule(view: View) -> str:
     return f"{verb} {'; '.join(parts)}. Everyone else gets {strong(view, rest)}."
 
 
+def describe_own_spend(view: View) -> str:
+    """What the policy spends on the rows at hand; empty where nothing limits or records it."""
+    if not view.given.has_budget:
+        return ""
+    limit = f", of a budget of {view.given.budget:g}" if math.isfinite(view.given.budget) else ""
+    return f" This spends {number(view.certificate['budget']['spend'])} per row{limit}."
+
+
 def strong(view: View, place: int) -> str:
     """A label that stands out from the sentence around it."""
     return f"<strong>{view.label(place)}</strong>"
@@ -185,10 +193,11 @@ def describe_worth(view: View) -> str:
     if found is None:
         return f"What this is worth beyond the {noun} at hand is not known from this page."
     if isinstance(found, LossEvaluation):
-        loss, constant = (share_estimate(own, found.level) for own in (found.loss, found.constant))
+        loss, constant, gain = (share_estimate(own, found.level) for own in (found.loss, found.constant, found.gain))
+        shown = "The tree gains" if found.gain.low > 0 else "No gain over that can be shown: the tree gains"
         return (
             f"On {noun} that it has not seen, {loss} of the answers are wrong{view.by_weight}. If everyone gets the "
-            f"same answer, {constant} are wrong."
+            f"same answer, {constant} are wrong. {shown} {gain}."
         )
     return escape(found.statement()) + describe_unit(view)
 
@@ -203,9 +212,9 @@ def share_estimate(estimate: Estimate, level: float) -> str:
     return f"{share_text(estimate.value)} ({100 * level:g}% interval: {ends})"
 
 
-def enumerate_names(names: Sequence[str]) -> str:
+def enumerate_names(names: Sequence[str], last: str = "and") -> str:
     """Such as "age, income and debt"."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 # 2 to 5: what the script draws --------------------------------------------------------------------------------------
@@ -242,8 +251,8 @@ def show_front(view: View) -> str:
         return paragraph(text + _say_between(view, view.parts.curve)) + _compare_held_out(view) + slider
     if front is None:
         return absent(view, "curve" if view.given.has_budget else "front")
-    figures = [front.value(point) if isinstance(front, PolicyPath) else point.loss for point in front]
-    name = view.reward if view.is_policy else "share of wrong answers"
+    figures = [front.value(point) if isinstance(front, PolicyPath) else 100 * point.loss for point in front]
+    name = view.reward if view.is_policy else f"wrong answers in %{view.by_weight}"
     series = [
         Series(
             f"{name}, on the {view.noun} it was fitted on",
@@ -253,8 +262,9 @@ def show_front(view: View) -> str:
     ]
     found = view.parts.held_out
     if found is not None:
-        points = list(zip([float(point.leaves) for point in front], found.worth.tolist(), strict=True))
-        series.append(Series(f"{name}, held out (± one standard error)", "held", points, found.error.tolist()))
+        unit = 1.0 if view.is_policy else 100.0
+        points = list(zip([float(point.leaves) for point in front], (unit * found.worth).tolist(), strict=True))
+        series.append(Series(f"{name}, held out (± one standard error)", "held", points, (unit * found.error).tolist()))
     whole = (
         "Each of these trees is the best for some penalty per leaf (λ): the higher the penalty, the smaller the tree."
         if front.is_optimal
@@ -306,14 +316,19 @@ def _compare_held_out(view: View) -> str:
 def _say_between(view: View, curve: BudgetCurve) -> str:
     """Why the slider does not begin at the page's own tree: a curve has only the trees that some price of spending
     makes best, and the best tree within a budget may lie between two of them."""
-    own, point = view.certificate["budget"], curve.at(view.given.budget)
-    if math.isclose(own["spend"], point.spend, rel_tol=1e-9, abs_tol=1e-12):
+    if not is_between(view, curve):
         return ""
     return (
         " The slider holds those trees that are best at some price of spending. At first it stands at the last one "
-        f"that this page's budget pays for. The page's own tree, which spends {number(own['spend'])} per row, lies "
-        "between them."
+        f"that this page's budget pays for. The page's own tree, which spends "
+        f"{number(view.certificate['budget']['spend'])} per row, lies between them."
     )
+
+
+def is_between(view: View, curve: BudgetCurve) -> bool:
+    """Whether the page's own tree is none of the curve's."""
+    spend = view.certificate["budget"]["spend"]
+    return not math.isclose(spend, curve.at(view.given.budget).spend, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def show_slider(name: str, count: int) -> str:
@@ -333,15 +348,14 @@ def show_others(view: View) -> str:
     noun = escape(view.noun)
     needed = [bdi(view.shown[fact.column]) for fact in facts if fact.is_needed]
     unused = [bdi(view.shown[fact.column]) for fact in facts if fact.is_unused]
-    objective = "mean reward less penalties" if view.is_policy else "share of wrong answers plus penalties"
-    chosen = ", a tolerance that this page chose" if view.given.tolerance is None else ""
-    within = f"within {number(good.tolerance, 3)} of the best ({objective}{chosen})"
+    chosen = " This page chose that tolerance." if view.given.tolerance is None else ""
+    within = f"within {number(good.tolerance, 3)} of the best by the objective ({describe_objective(view)})"
     among = escape(view.certificate.scope)
     agreed, limit = share_text(good.rows().share_agreed), escape(view.parts.reasons.get("good", ""))
     if int(good.count) == 1 and good.count.is_exact:
-        return paragraph(f"Among {among}, one tree alone is {within}. This is proved. {limit}")
+        return paragraph(f"Among {among}, one tree alone is {within}. This is proved.{chosen} {limit}")
     sentences = [
-        f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.",
+        f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.{chosen}",
         describe_spends(good),
         f"All of them decide alike for {agreed} of the {noun}{view.by_weight}. For the rest, some decide otherwise.",
         f"All of them use {enumerate_names(needed)}." if needed else "No column is used by all of them.",
@@ -351,9 +365,16 @@ def show_others(view: View) -> str:
     return "".join(paragraph(text) for text in sentences if text) + '<div id="others" class="others"></div>'
 
 
+def describe_objective(view: View) -> str:
+    """What trees are compared by: as the certificate's objective, in words."""
+    penalty = view.certificate["regularization"]
+    measure = "mean reward" if view.is_policy else f"share of wrong answers{view.by_weight}"
+    return f"{measure}{', less' if view.is_policy else ', plus'} {penalty:g} per leaf" if penalty else measure
+
+
 def name_columns(names: Sequence[str]) -> str:
-    """Columns by their names, or how many there are where nobody would read all of them."""
-    return enumerate_names(names) if len(names) <= MOST_COLUMNS else f"{len(names):,} of the columns"
+    """Columns that no tree uses, or how many there are where nobody would read all of them."""
+    return enumerate_names(names, "or") if len(names) <= MOST_COLUMNS else f"{len(names):,} of the columns"
 
 
 def describe_spends(good: TreeSet | BudgetSet) -> str:
@@ -531,17 +552,21 @@ def _show_groups(view: View) -> str:
 
 def _show_policy_worth(view: View) -> str:
     found, model = view.parts.evaluation, view.given.model
+    own, noun, note = model.certificate_, escape(view.noun), ""
+    spent = f"; spends {number(own['budget']['spend'])} per row" if view.given.has_budget else ""
     rows = [
-        [
-            f"This policy, on the {escape(view.noun)} it was fitted on (too optimistic)",
-            number(model.certificate_["policy"]["value"]),
-            "",
-        ]
+        [f"This policy, on the {noun} it was fitted on (too optimistic{spent})", number(own["policy"]["value"]), ""]
     ]
     if isinstance(found, Evaluation):
+        spent = "" if found.spend is None else f"; they spend {number(found.spend)} per row"
         rows.append(
-            [f"Policies learned without the {escape(view.noun)} they are judged on", estimate_text(found.value), ""]
+            [
+                f"Policies learned without the {noun} they are judged on ({found.folds} folds{spent})",
+                estimate_text(found.value),
+                "",
+            ]
         )
+        note = describe_repeats(found)
         for action, fixed in found.fixed.items():
             name = f"Everyone: {bdi(action)}{say_beyond(found, action)}"
             rows.append([name, estimate_text(fixed), estimate_text(found.gains[action])])
@@ -553,7 +578,17 @@ def _show_policy_worth(view: View) -> str:
             drawn = found.value.value - found.gain_over_random.value
             rows.append(["An action at random", number(drawn), estimate_text(found.gain_over_random)])
     names = ("", escape(capital(view.reward)), "Gain of the policy over it")
-    return show_table(names, rows, "What it brings, and what else would") + show_budget(view)
+    return show_table(names, rows, "What it brings, and what else would") + note + show_budget(view)
+
+
+def describe_repeats(found: Evaluation) -> str:
+    """Why a gain is not the difference of two values: medians do not add up, unless they are of two and so means."""
+    if found.repeats < 3:
+        return ""
+    return paragraph(
+        f"The folds were drawn {found.repeats} times. Each held-out figure is a median over these, so a gain may "
+        "differ a little from the difference of two values."
+    )
 
 
 def say_beyond(found: Evaluation, action: Any) -> str:
@@ -593,6 +628,12 @@ def show_budget(view: View) -> str:
         "dashed line says. What a policy adds is its distance above that line, and only as far as it is there on "
         f"{escape(view.noun)} that it has not seen."
     )
+    if is_between(view, curve):
+        # A policy that is proved best must not seem to be beaten by the line.
+        note += (
+            " This policy may lie a little below the line of best policies: between two dots, that line is what "
+            "drawing lots between their two policies brings."
+        )
     if isinstance(view.parts.evaluation, Evaluation):
         # Somebody who compares the two tables must not think that one of them is wrong.
         note += (

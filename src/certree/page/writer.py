@@ -412,11 +412,27 @@ def list_others(view: View) -> list[dict[str, Any]]:
             found.append((f"place {place + 1} of {good.count}", tree))
     return [
         {
-            "text": f"{name_choice(view, words)}: objective {number(tree.objective)}{_say_spend(tree)}",
+            "text": f"{name_choice(view, words)}{_say_own(view, found[0][1], tree)}: "
+            f"objective {number(tree.objective)}{_say_spend(tree)}",
             "tree": other_tree_data(view, tree.tree),
         }
         for words, tree in found
     ]
+
+
+def _say_own(view: View, best: GoodTree | BudgetPolicy, tree: GoodTree | BudgetPolicy) -> str:
+    """Which of the good trees is the page's own, and that the best one is no better: of trees that are equally good the
+    search and the set may name different ones first."""
+    if list_groups(tree.tree) == list_groups(view.given.model.tree_):
+        return " (this page's own tree)"
+    stated = view.certificate.get("policy", view.certificate)["objective"]
+    is_as_good = math.isclose(tree.objective, stated, rel_tol=1e-9, abs_tol=1e-12)
+    return " (exactly as good as this page's own tree)" if tree is best and is_as_good else ""
+
+
+def list_groups(tree: Tree) -> list[tuple[str, str]]:
+    """The questions that lead to each leaf, and its label: what makes two trees the same."""
+    return [(path_text(tree, node), str(tree.node_label(node))) for node in tree.leaves.tolist()]
 
 
 def _say_spend(tree: GoodTree | BudgetPolicy) -> str:
