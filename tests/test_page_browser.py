@@ -195,6 +195,18 @@ def test_a_change_is_named_as_the_questions_are(browser: Any, tmp_path: Path) ->
         assert [(change["column"]["name"], change["words"]) for change in changes] == [(column, said)]
 
 
+def test_a_change_has_the_separators_that_the_questions_have(browser: Any, tmp_path: Path) -> None:
+    """Amounts have them; what has no unit may be a year."""
+    X = pd.DataFrame({"amount": [1900.0, 2000.0] * 60})
+    model = certree.SparseTreeClassifier(1).fit(X, X["amount"] > 1950)
+    for units, number in (({"amount": "dollars"}, "1,950 dollars"), ({}, "1950")):
+        page = certree.report(model, X, X["amount"] > 1950, path=tmp_path / "page.html", units=units, time_limit=0)
+        browser.get(page.as_uri())
+        assert browser.execute_script("return window.certree.data.tree[0].question") == f"amount at most {number}?"
+        changes = browser.execute_script("return window.certree.changes({0: 2000})")
+        assert [change["words"] for change in changes] == [number]
+
+
 def test_the_numbers_of_charts_can_be_read(browser: Any, tmp_path: Path) -> None:
     """No text of a chart covers another one or is cut off, and on a telephone none is tiny."""
     X = pd.DataFrame({"a": np.arange(300) % 30.0, "b": np.arange(300) % 4.0})

@@ -37,7 +37,9 @@
   // A number in full, as the questions of the tree write it: "13,189.54 dollars".
   function write(number, unit) {
     const [whole, ...rest] = String(number).split(".");
-    const grouped = /^-?\d{5,}$/.test(whole) ? BigInt(whole).toLocaleString("en-US") : whole;
+    // Without a unit, four digits may be a year.
+    const isLong = (unit ? /^-?\d{4,}$/ : /^-?\d{5,}$/).test(whole);
+    const grouped = isLong ? BigInt(whole).toLocaleString("en-US") : whole;
     return [grouped, ...rest].join(".") + (unit ? ` ${unit}` : "");
   }
 

@@ -175,10 +175,18 @@ def _compare(test: Test, words: Words, *, holds: bool) -> str:
     if test.column.kind == "ordered":
         return f"{'at most' if holds else 'above'} {isolate(str(test.bound))}"
     number, is_strict = test.limit()
-    bound = f"{number} {words.units.get(test.column.name, '')}".rstrip()
+    unit = words.units.get(test.column.name, "")
+    bound = f"{separate(number)} {unit}" if unit else number
     if is_strict:
         return f"{'below' if holds else 'at least'} {bound}"
     return f"{'at most' if holds else 'above'} {bound}"
+
+
+def separate(number: str) -> str:
+    """Four digits with a separator, as amounts have it everywhere else on the page. What has no unit may be a year."""
+    whole, point, rest = number.partition(".")
+    digits = whole.lstrip("-")
+    return f"{int(whole):,}{point}{rest}" if digits.isdecimal() and len(digits) == 4 else number
 
 
 def conditions(tree: Tree, node: int, words: Words) -> list[str]:
