@@ -40,6 +40,7 @@ def test_a_page_about_a_classifier(table: Path, capsys: pytest.CaptureFixture[st
         assert words in text
     assert run(*own, "--force", "--hide-below", "50", "--progress", "--group", "b") == 0
     assert "Rates and errors by group" in page.read_text(encoding="utf-8")
+    assert "<h1>answer: a decision tree and its proof</h1>" in page.read_text(encoding="utf-8")
     assert "other trees as good" in capsys.readouterr().err
     assert "fewer than 50 rows" in page.read_text(encoding="utf-8")
     assert run(*own) == 2

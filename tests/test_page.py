@@ -17,7 +17,7 @@ import certree
 from certree import SparseTreeClassifier, policy
 from certree.page.counting import count_trees, write_count
 from certree.page.lots import Fixed, draw_lots, value_by_lot
-from certree.page.plain import Words, conditions
+from certree.page.plain import Words, answer, conditions
 from certree.page.sections import estimate_text, name_columns
 from certree.page.writer import render_notes
 from certree.path import choose_penalties
@@ -93,6 +93,15 @@ def test_the_classifier_says_what_was_found(tmp_path: Path) -> None:
     for point, drawn in zip(path, front, strict=True):
         assert drawn["text"].startswith(f"{point.leaves} lea")
         assert sum("lines" in node for node in drawn["tree"]) == point.leaves
+
+
+def test_without_a_title_the_page_names_what_is_answered(tmp_path: Path) -> None:
+    case = make_classifier()
+    for y, heading in (
+        (case.facts["y"], "A decision tree and its proof"),
+        (pd.Series(case.facts["y"], name="<moved>"), "&lt;moved&gt;: a decision tree and its proof"),
+    ):
+        assert f"<h1>{heading}</h1>" in write(tmp_path, case, y=y, time_limit=0)
 
 
 def test_weights_are_spoken_of_only_where_there_are_some(tmp_path: Path) -> None:
@@ -520,6 +529,18 @@ def test_conditions_name_a_column_once() -> None:
     texts = [conditions(tree, node, Words({"age": "years"})) for node in tree.leaves.tolist()]
     assert all(len(text) == 1 for text in texts)
     assert texts[1] == ["age is above 7.5 years and at most 15.5 years"]
+
+
+def test_amounts_have_separators_and_years_have_none() -> None:
+    X = pd.DataFrame({"a": [-1250.5, -0.5, 0.25, 1285.0, 13000.0]})
+    y = np.arange(5)
+    tree = SparseTreeClassifier(3, 0.0).fit(X, y).tree_
+    tests = [tree.test(node) for node in tree.walk() if tree.column[node] >= 0]
+    for words, wanted in (
+        (Words({"a": "dollars"}), {"-625.5 dollars", "-0.125 dollars", "642.625 dollars", "7,142.5 dollars"}),
+        (Words({}), {"-625.5", "-0.125", "642.625", "7142.5"}),
+    ):
+        assert {answer(test, words, holds=True) for test in tests} == {f"a at most {text}" for text in wanted}
 
 
 def test_trees_are_counted_as_the_method_says() -> None:

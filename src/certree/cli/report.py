@@ -24,6 +24,7 @@ from certree.cli.options import add_example, add_hiding, add_log, add_model, add
 from certree.cli.outputs import add_force, warnings_on_standard_error
 from certree.cli.verify import read_policy_facts
 from certree.page import report
+from certree.page.writer import name_page
 from certree.policy import Log, PolicyTree
 from certree.table import Table
 
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
                 model,
                 X,
                 path=options.out,
-                title=options.title,
+                title=options.title or (None if isinstance(model, PolicyTree) else name_page(options.label)),
                 notes=notes,
                 licence=options.licence,
                 names=dict(options.name),

@@ -104,7 +104,8 @@ def report(
         A sensitive group of each row, for rates and worth by group: of a policy on held-out rows, of a classifier in
         sample.
     title, notes, licence : str, default=None
-        The heading; a Markdown text of the author's about intended use and limits; the licence of the data.
+        The heading, without which a classifier's page names the column of `y`; a Markdown text of the author's about
+        intended use and limits; the licence of the data.
     names, labels, units : mappings, default=None
         What columns and labels are called on the page, by their own names, and the units of numeric columns.
     reward_unit : str, default=None
@@ -208,7 +209,7 @@ def make_page(
     licence: str | None,
 ) -> str:
     """The whole document."""
-    heading = title or ("Who gets which action" if view.is_policy else "A decision tree and its proof")
+    heading = title or ("Who gets which action" if view.is_policy else name_page(getattr(view.given.y, "name", None)))
     sections = {
         "decision": ("The decision", show_decision(view)),
         "the-tree": ("The tree", show_tree(view)),
@@ -241,6 +242,12 @@ def make_page(
         f'<script type="application/json" id="data">{data.replace("<", chr(92) + "u003c")}</script>'
         f"<script>{script}</script></body></html>\n"
     )
+
+
+def name_page(target: Any) -> str:
+    """The heading of a page about a classifier whose author has given none: it says what the answers are about."""
+    named = isinstance(target, str) and target
+    return f"{isolate(target)}: a decision tree and its proof" if named else "A decision tree and its proof"
 
 
 def show_use(notes: str | None, licence: str | None) -> str:
