@@ -85,3 +85,23 @@ def make_policies() -> tuple[Case, Case]:
         facts = {"y": scores, "evaluation": evaluation, "labels": {0: "nothing", 1: "letter", 2: "<em>visit</em>"}}
         cases.append(Case(model, X, facts | settings, rows))
     return cases[0], cases[1]
+
+
+@cache
+def make_mixed_policies() -> tuple[Case, Case]:
+    """The same of columns that have categories and missing values, for the leaves to tell apart."""
+    rng = np.random.default_rng(3)
+
+    def draw(n: int, regions: list[Any]) -> pd.DataFrame:
+        income = rng.lognormal(10, 1, n).round(-3)
+        income[rng.random(n) < 0.2] = np.nan
+        size = pd.Categorical(rng.choice(["small", "medium", "large"], n), ["small", "medium", "large"], ordered=True)
+        return pd.DataFrame({"region": rng.choice(np.array(regions, dtype=object), n), "income": income, "size": size})
+
+    X, rows = draw(400, ["north", "south", "west", None]), draw(1000, ["north", "south", "west", "elsewhere", None])
+    letter = 2.0 * (X["region"] == "north") + 1.5 * X["income"].isna() - 1
+    visit = 2.0 * (X["size"] == "small") + 1.5 * (X["income"] > 30_000) - 1.5
+    rewards = np.c_[np.zeros(400), letter, visit] + rng.normal(size=(400, 3))
+    plain = PolicyTree(3, min_samples_leaf=5).fit(X, rewards)
+    within = PolicyTree(3, min_samples_leaf=5, budget=0.6).fit(X, rewards, control=0)
+    return Case(plain, X, {"y": rewards}, rows), Case(within, X, {"y": rewards, "control": 0}, rows)

@@ -20,7 +20,7 @@ import pytest
 
 import certree
 from certree.tree import Tree
-from tests.pages import NAMES, Case, make_classifier, make_policies
+from tests.pages import NAMES, Case, make_classifier, make_mixed_policies, make_policies
 
 webdriver = pytest.importorskip("selenium.webdriver")
 from axe_core_python.base import AXE_FILE_PATH  # noqa: E402
@@ -122,8 +122,8 @@ def test_it_decides_as_predict_does(browser: Any, pages: dict[str, Path], kind: 
     browser.get(pages[kind].as_uri())
     tree = case.model.tree_
     values = script_values(tree, case.rows)
-    found = browser.execute_script("return arguments[0].map((one) => window.certree.decide(one))", values)
-    assert found == tree.label[tree.apply(case.rows)].tolist()
+    found = decide(browser, values)
+    assert [tree.labels[label] for label in found] == case.model.predict(case.rows).tolist()
     # And through the form, as people fill it in.
     names = [str(label) for label in tree.renamed(labels=case.facts.get("labels")).labels]
     for row in range(12):
@@ -137,6 +137,29 @@ def test_it_decides_as_predict_does(browser: Any, pages: dict[str, Path], kind: 
         assert answer.text == names[found[row]]
         lit = browser.find_elements(By.CSS_SELECTOR, "#tree .branch.lit")
         assert len(lit) == len(tree.path(int(tree.apply(case.rows.iloc[[row]])[0]))) + 1
+
+
+def decide(browser: Any, values: list[dict[int, Any]]) -> list[int]:
+    """The numbers of the labels that the page gives."""
+    found: list[int] = browser.execute_script("return arguments[0].map((one) => window.certree.decide(one))", values)
+    return found
+
+
+@pytest.mark.parametrize("number", range(2), ids=["policy", "budget"])
+def test_a_policy_decides_by_categories_as_predict_does(browser: Any, tmp_path: Path, number: int) -> None:
+    """Missing values and categories that the fit has not seen included."""
+    case = make_mixed_policies()[number]
+    browser.get(certree.report(case.model, case.X, path=tmp_path / "page.html", time_limit=0, **case.facts).as_uri())
+    tree = case.model.tree_
+    assert {column["kind"] for column in browser.execute_script("return window.certree.data.columns")} >= {
+        "categorical",
+        "numeric",
+    }
+    values = script_values(tree, case.rows)
+    assert {-1, None} <= {value for own in values for value in own.values()}
+    decided = [tree.labels[label] for label in decide(browser, values)]
+    assert decided == case.model.predict(case.rows).tolist()
+    assert len(set(decided)) == 3
 
 
 @pytest.mark.parametrize("kind", KINDS)
