@@ -40,6 +40,9 @@ def test_the_pages_of_the_case_study_are_whole(tmp_path: Path, monkeypatch: pyte
         assert len(data_of(page)["others"]) >= 3
         assert "held out" in data_of(page)["front"][0]["text"]
     assert found.policies[-1].evaluation.statement() in html.unescape(section(written[1], "decision"))
+    # What weights and rewards are, a page cannot know by itself.
+    assert "the more a mistake about him would cost" in section(written[0], "use").replace("\n", " ")
+    assert "less what the programme costs" in section(written[1], "use").replace("\n", " ")
 
 
 @needs_data

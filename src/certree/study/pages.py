@@ -28,13 +28,14 @@ LICENCE = "public, from the National Supported Work demonstration (LaLonde 1986)
 
 TREE_NOTES = """
 This page shows how a certified tree reads. It repeats the study of a published paper on 722 men of an experiment of the
-1970s. **It is not advice about anyone**: the labels come from effects that were estimated by matching, with large
-errors, and the columns that the tree may use include race, which a decision today must not rest on.
+1970s: the answer says whom to train, and a man weighs the more, the more a mistake about him would cost. **It is not
+advice about anyone**: the labels come from effects that were estimated by matching, with large errors, and the columns
+that the tree may use include race, which a decision today must not rest on.
 """
 POLICY_NOTES = """
-This page shows how a certified policy reads, on 722 men of an experiment of the 1970s. **It is not advice about
-anyone**: see above whether a gain can be shown at all. The columns that the policy may use include race, which a
-decision today must not rest on.
+This page shows how a certified policy reads, on 722 men of an experiment of the 1970s. The reward of a man is what he
+earned in 1978, less what the programme costs if he gets it. **It is not advice about anyone**: see above whether a gain
+can be shown at all. The columns that the policy may use include race, which a decision today must not rest on.
 """
 
 
