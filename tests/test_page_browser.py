@@ -433,6 +433,26 @@ def test_names_and_boxes_stay_within_their_bounds(browser: Any, pages: dict[str,
     browser.set_window_size(1280, 900)
 
 
+def test_intervals_stay_on_one_line(browser: Any, tmp_path: Path) -> None:
+    """Where the screen is wide, a long name of a row does not break the figures beside it."""
+    case = case_of("budget")
+    page = certree.report(
+        case.model, case.X, path=tmp_path / "page.html", time_limit=0, noun="customers of the catalogue", **case.facts
+    )
+    browser.get(page.as_uri())
+    heights = browser.execute_script("""
+        const table = document.querySelector("#worth table");
+        const line = parseFloat(getComputedStyle(table).lineHeight);
+        return [...table.querySelectorAll("td")].map((cell) => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          return range.getBoundingClientRect().height / line;
+        });
+    """)
+    assert len(heights) >= 10
+    assert max(heights) < 1.5
+
+
 def test_two_hundred_trees_on_the_front(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from certree.page import gather
     from certree.path import RegularizationPath, regularization_path
