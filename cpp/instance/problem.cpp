@@ -87,50 +87,33 @@ struct FixedPoint {
     }
 };
 
-// Keeps only the tests of an axis that tell the rows apart in a way no kept test does, and renumbers the codes.
-void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance,
-                         bool is_merging) {
+// Keeps only the tests of an axis that tell the rows apart, and renumbers the codes. A row's key is something whose sum
+// over all rows no other set has, nor the empty one: `is_first` says whether no kept test parts the rows as a set of
+// this key does.
+template <class Key, class KeyOfRow, class IsFirst>
+void keep_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance, const KeyOfRow& row_key,
+                const IsFirst& is_first) {
     const auto n_input = static_cast<std::size_t>(input.n_rows);
-    SetKey all;
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-        all += instance.row_key[r];
-    }
-    struct KeyHash {
-        std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
-    };
-    std::unordered_map<SetKey, std::pair<std::int32_t, std::int32_t>, KeyHash> seen;  // axis and test
-    // Thousands of thresholds per axis are hardly ever doubled, and comparing them all would cost more than it saves.
-    constexpr std::int64_t most_compared = 20000;
-    is_merging =
-        is_merging && std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) <= most_compared;
     const std::size_t n_rows = rows.size();
-    std::vector<SetKey> key_of_code;
+    Key all{};
+    for (std::size_t r = 0; r < n_rows; ++r) {
+        all += row_key(r);
+    }
+    std::vector<Key> key_of_code;
     std::vector<std::int32_t> new_code;
     for (std::size_t a = 0; a < input.sizes.size(); ++a) {
         const std::int32_t* codes = input.codes.data() + a * n_input;
         const auto n_codes = static_cast<std::size_t>(input.sizes[a]);
-        key_of_code.assign(n_codes, SetKey{});
+        key_of_code.assign(n_codes, Key{});
         for (std::size_t r = 0; r < n_rows; ++r) {
-            key_of_code[static_cast<std::size_t>(codes[rows[r]])] += instance.row_key[r];
+            key_of_code[static_cast<std::size_t>(codes[rows[r]])] += row_key(r);
         }
         Axis axis;
         axis.original_axis = static_cast<std::int32_t>(a);
         axis.is_categorical = input.categorical[a] != 0;
         new_code.assign(n_codes, 0);
-        const auto is_new = [&](const SetKey& key) {
-            if (key == SetKey{} || key == all) {
-                return false;
-            }
-            if (!is_merging) {
-                return true;
-            }
-            const std::pair here(static_cast<std::int32_t>(instance.axes.size()),
-                                 static_cast<std::int32_t>(axis.original_codes.size()));
-            const auto [place, is_first] = seen.try_emplace(std::min(key, all - key), here);
-            if (!is_first) {
-                instance.doubles.push_back({place->second.first, place->second.second, axis.original_axis});
-            }
-            return is_first;
+        const auto is_new = [&](const Key& key) {
+            return !(key == Key{}) && !(key == all) && is_first(key, all, axis);
         };
         if (axis.is_categorical) {
             for (std::size_t c = 0; c < n_codes; ++c) {
@@ -145,17 +128,17 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
             for (std::size_t c = 0; c < n_codes; ++c) {
                 if (new_code[c] < 0) {
                     new_code[c] = axis.n_tests;
-                    has_rest = has_rest || !(key_of_code[c] == SetKey{});
+                    has_rest = has_rest || !(key_of_code[c] == Key{});
                 }
             }
             axis.n_codes = axis.n_tests + (has_rest ? 1 : 0);
         } else {
-            SetKey below;
+            Key below{};
             std::int32_t current = 0;
             for (std::size_t c = 0; c < n_codes; ++c) {
                 new_code[c] = current;
                 below += key_of_code[c];
-                if (key_of_code[c] == SetKey{}) {
+                if (key_of_code[c] == Key{}) {
                     continue;
                 }
                 if (c + 1 < n_codes && is_new(below)) {
@@ -187,6 +170,33 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
         instance.n_tests += axis.n_tests;
         instance.axes.push_back(std::move(axis));
     }
+}
+
+// Of tests that part the rows alike only the first is kept, if `is_merging`.
+void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance,
+                         bool is_merging) {
+    // Thousands of thresholds per axis are hardly ever doubled, and comparing them all would cost more than it saves.
+    constexpr std::int64_t most_compared = 20000;
+    if (!is_merging || std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) > most_compared) {
+        // Whether a test tells rows apart, numbers of rows say, in a quarter of the memory.
+        keep_tests<std::int32_t>(input, rows, instance, [](std::size_t) { return 1; }, [](auto&&...) { return true; });
+        return;
+    }
+    struct KeyHash {
+        std::size_t operator()(const SetKey& key) const { return static_cast<std::size_t>(key.low); }
+    };
+    std::unordered_map<SetKey, std::pair<std::int32_t, std::int32_t>, KeyHash> seen;  // axis and test
+    keep_tests<SetKey>(
+        input, rows, instance, [&](std::size_t r) { return instance.row_key[r]; },
+        [&](const SetKey& key, const SetKey& all, const Axis& axis) {
+            const std::pair here(static_cast<std::int32_t>(instance.axes.size()),
+                                 static_cast<std::int32_t>(axis.original_codes.size()));
+            const auto [place, is_first] = seen.try_emplace(std::min(key, all - key), here);
+            if (!is_first) {
+                instance.doubles.push_back({place->second.first, place->second.second, axis.original_axis});
+            }
+            return is_first;
+        });
 }
 
 }  // namespace
@@ -405,6 +415,62 @@ bool bin_flags(std::span<const double> values, std::span<std::int32_t> codes, st
     return true;
 }
 
+struct Item {
+    std::uint64_t key;
+    std::uint32_t row;
+};
+
+// Sorts by the bits from `low_bit` on, by radix, least digit first. Equal ones stay in order.
+void sort_by_radix(std::vector<Item>& items, std::vector<Item>& other, int low_bit) {
+    constexpr int digit_bits = 11;
+    constexpr std::size_t n_digits = std::size_t{1} << digit_bits;
+    std::vector<std::uint32_t> start(n_digits);
+    for (; low_bit < 64; low_bit += digit_bits) {
+        const auto digit = [&](const Item& item) {
+            return static_cast<std::size_t>(item.key >> low_bit) & (n_digits - 1);
+        };
+        std::fill(start.begin(), start.end(), 0);
+        for (const Item& item : items) {
+            ++start[digit(item)];
+        }
+        if (!items.empty() && start[digit(items.front())] == items.size()) {
+            continue;
+        }
+        std::uint32_t sum = 0;
+        for (std::uint32_t& count : start) {
+            sum += std::exchange(count, sum);
+        }
+        for (const Item& item : items) {
+            other[start[digit(item)]++] = item;
+        }
+        items.swap(other);
+    }
+}
+
+// Half of the bits put nearly all values in order, and what is left moves few places. Values that differ in their last
+// bits alone would move far; these are sorted by all bits. Equal keys stay in order.
+void sort_by_key(std::vector<Item>& items, std::vector<Item>& other) {
+    constexpr int half = 31;
+    sort_by_radix(items, other, half);
+    std::size_t n_moves = 0;
+    for (std::size_t k = 1; k < items.size(); ++k) {
+        if (items[k].key >= items[k - 1].key) {
+            continue;
+        }
+        const Item item = items[k];
+        std::size_t place = k;
+        for (; place > 0 && items[place - 1].key > item.key; --place) {
+            items[place] = items[place - 1];
+        }
+        items[place] = item;
+        n_moves += k - place;
+        if (n_moves > 2 * items.size()) {
+            sort_by_radix(items, other, 0);
+            return;
+        }
+    }
+}
+
 }  // namespace
 
 void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, std::vector<double>& distinct) {
@@ -456,11 +522,7 @@ void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, 
         }
         return;
     }
-    // Bits of a double, turned so that unsigned order is the order of values; sorted by radix, least digit first.
-    struct Item {
-        std::uint64_t key;
-        std::uint32_t row;
-    };
+    // Bits of a double, turned so that unsigned order is the order of values.
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     std::vector<Item> items;
     items.reserve(n);
@@ -471,30 +533,8 @@ void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, 
             items.push_back({(bits & sign) != 0 ? ~bits : bits | sign, static_cast<std::uint32_t>(i)});
         }
     }
-    constexpr int digit_bits = 11;
-    constexpr std::size_t n_digits = std::size_t{1} << digit_bits;
-    std::vector<Item> sorted(items.size());
-    std::vector<std::uint32_t> start(n_digits);
-    for (int low_bit = 0; low_bit < 64; low_bit += digit_bits) {
-        const auto digit = [&](const Item& item) {
-            return static_cast<std::size_t>(item.key >> low_bit) & (n_digits - 1);
-        };
-        std::fill(start.begin(), start.end(), 0);
-        for (const Item& item : items) {
-            ++start[digit(item)];
-        }
-        if (!items.empty() && start[digit(items.front())] == items.size()) {
-            continue;
-        }
-        std::uint32_t sum = 0;
-        for (std::uint32_t& count : start) {
-            sum += std::exchange(count, sum);
-        }
-        for (const Item& item : items) {
-            sorted[start[digit(item)]++] = item;
-        }
-        items.swap(sorted);
-    }
+    std::vector<Item> other(items.size());
+    sort_by_key(items, other);
     for (std::size_t k = 0; k < items.size(); ++k) {
         if (k == 0 || items[k].key != items[k - 1].key) {
             distinct.push_back(values[items[k].row]);

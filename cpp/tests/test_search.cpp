@@ -1,6 +1,10 @@
 // The search against enumeration: the optimum is the same for every closed form, bound, cache, thread count and limit,
 // and a search that is stopped, or that uses guesses, keeps what it promises.
 #include <chrono>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <random>
 #include <thread>
 
 #include "shallow/two_labels/gains.hpp"
@@ -888,6 +892,41 @@ TEST(bin_numeric_gives_codes_in_value_order) {
     bin_numeric(std::vector<double>{nan, nan}, codes, distinct);
     CHECK((codes == std::vector<std::int32_t>{-1, -1}));
     CHECK(distinct.empty());
+}
+
+// Against a sort of the values: spread over all of the range, close together, with few distinct ones, and such that
+// differ in their last bits alone, which half of the bits do not tell apart.
+TEST(bin_numeric_sorts_values_of_any_kind) {
+    std::mt19937_64 random(7);
+    const auto uniform = [&] { return std::uniform_real_distribution<double>(-1.0, 1.0)(random); };
+    const std::vector<std::function<double()>> kinds{
+        [&] { return uniform(); },
+        [&] { return std::ldexp(uniform(), static_cast<int>(random() % 2000) - 1000); },
+        [&] { return 1e9 + uniform(); },
+        [&] { return 0.1 * static_cast<double>(random() % 50) - 2.0; },
+        [&] { return 1.0 + 0x1p-52 * static_cast<double>(random() % 4096); },
+        [&] { return random() % 2 == 0 ? 0x1p-1074 * static_cast<double>(random() % 4096) : -0.0; },
+        [&] { return random() % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0 + 0x1p-40 * uniform(); },
+    };
+    for (const auto& draw : kinds) {
+        for (const std::size_t n : {std::size_t{3}, std::size_t{40}, std::size_t{3000}}) {
+            std::vector<double> values(n);
+            std::generate(values.begin(), values.end(), draw);
+            std::vector<double> expected;
+            std::copy_if(values.begin(), values.end(), std::back_inserter(expected),
+                         [](double value) { return !std::isnan(value); });
+            std::sort(expected.begin(), expected.end());
+            expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+            std::vector<std::int32_t> codes(n);
+            std::vector<double> distinct;
+            bin_numeric(values, codes, distinct);
+            CHECK(distinct == expected);
+            for (std::size_t i = 0; i < n; ++i) {
+                CHECK(std::isnan(values[i]) ? codes[i] == -1
+                                            : distinct[static_cast<std::size_t>(codes[i])] == values[i]);
+            }
+        }
+    }
 }
 
 }  // namespace certree::test

@@ -1,6 +1,7 @@
 #include "shallow/any_labels/stumps.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace certree {
 
@@ -16,20 +17,38 @@ void put(Amount value, std::size_t n_leaves, const NodePtr& tree, Outcome& outco
 }
 
 // Asks for every test of an axis, given the sums over the rows on which it holds. Only so many codes at a time have
-// sums: all channels of a million codes would take more memory than the table.
+// sums: all channels of a million codes would take more memory than the table, and every row would wait for its cell.
 template <class Add, class Ask>
 void sum_left(const RowSet& set, const LocalAxis& axis, std::size_t width, bool is_small, const Add& add,
               std::vector<Amount>& sums, const Ask& ask) {
-    const std::int32_t window = is_small ? 3 : 1 << 17;
+    const int window_bits = is_small ? 1 : 17;
+    const auto window = std::int32_t{1} << window_bits;
+    const std::size_t n_rows = set.rows.size();
+    const auto n_windows = static_cast<std::size_t>(((axis.n_codes - 1) >> window_bits) + 1);
+    // Rows by the window of their code; within a window as they stand, so that they are read in passing.
+    std::vector<std::int32_t> rows(n_windows > 1 ? n_rows : 0);
+    std::vector<std::size_t> start(n_windows + 1, 0);
+    if (n_windows > 1) {
+        const auto window_of = [&](std::size_t i) { return static_cast<std::size_t>(axis.codes[i] >> window_bits); };
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            ++start[window_of(i) + 1];
+        }
+        std::partial_sum(start.begin(), start.end(), start.begin());
+        std::vector<std::size_t> next = start;
+        for (std::size_t i = 0; i < n_rows; ++i) {
+            rows[next[window_of(i)]++] = static_cast<std::int32_t>(i);
+        }
+    } else {
+        start[1] = n_rows;
+    }
     std::vector<Amount> before;  // of the codes before the window
     for (std::int32_t from = 0; from < axis.n_tests; from += window) {
         const std::int32_t n = std::min(window, axis.n_codes - from);
         sums.assign(static_cast<std::size_t>(n) * width, 0);
-        for (std::size_t i = 0; i < set.rows.size(); ++i) {
-            const auto place = static_cast<std::uint32_t>(axis.codes[i] - from);
-            if (place < static_cast<std::uint32_t>(n)) {
-                add(set.rows[i], sums.data() + place * width);
-            }
+        const auto w = static_cast<std::size_t>(from >> window_bits);
+        for (std::size_t o = start[w]; o < start[w + 1]; ++o) {
+            const std::size_t i = n_windows > 1 ? static_cast<std::size_t>(rows[o]) : o;
+            add(set.rows[i], sums.data() + static_cast<std::size_t>(axis.codes[i] - from) * width);
         }
         for (std::int32_t test = from; test < std::min(from + n, axis.n_tests); ++test) {
             Amount* left = sums.data() + static_cast<std::size_t>(test - from) * width;
