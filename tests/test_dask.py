@@ -369,10 +369,14 @@ def spoil(frame: Any, column: str, row: int, value: Any) -> Any:
         ),
         ("infinity", r"partition 1: Input X contains infinity: column 'gaps', row 4 \(index 24\)"),
         ("order", r"partition 2, column 'size': its categories are declared as \('XL', 'S', 'M', 'L'\)"),
-        ("kind", r"partition 1, column 'flag': it holds objects, but partition 0 holds booleans"),
+        ("kind", r"partition 1, column 'flag': 'yes' in row 0 \(index 20\) is not a boolean, but partition 0 holds"),
+        ("mixture", r"partition 1, column 'flag': it holds objects, but partition 0 holds booleans"),
         ("nan weight", r"partition 2: sample_weight is NaN in row 7 \(index 47\)"),
+        ("text weight", r"partition 2: sample_weight must hold numbers: row 7 \(index 47\) has 'heavy'"),
         ("weights", r"partition 1: sample_weight has 19 rows, but X has 20"),
         ("missing label", r"partition 0: y is missing in row 2"),
+        ("a number in y", r"partition 0: y has 'class \d' in row 0, but in partition 1 it has 3 in row 4 \(index 24\)"),
+        ("numbers in y", r"partition 0: y has 'class \d' in row 0, but in partition 2 it has 0 in row 0 \(index 40\)"),
         ("partitions", r"y has 2 partitions, but X has 3: partition both alike"),
         ("zero", r"sample_weight is zero in every row"),
         ("empty", r"X has no rows in any partition"),
@@ -391,8 +395,16 @@ def test_an_error_names_partition_column_and_row(what: str, message: str) -> Non
         X[2] = X[2].assign(size=X[2]["size"].cat.reorder_categories(["XL", "S", "M", "L"]))
     elif what == "kind":
         X[1] = X[1].assign(flag="yes")
+    elif what == "mixture":
+        X[1] = spoil(X[1], "flag", 3, 7)
     elif what == "nan weight":
         weights[2] = weights[2].where(weights[2].index != 47)
+    elif what == "text weight":
+        weights[2] = weights[2].astype(object).where(weights[2].index != 47, "heavy")
+    elif what == "a number in y":
+        y[1] = y[1].where(y[1].index != 24, 3)
+    elif what == "numbers in y":
+        y[2] = pd.Series(range(20), index=y[2].index)
     elif what == "weights":
         weights[1] = weights[1].iloc[:-1]
     elif what == "missing label":
@@ -410,6 +422,22 @@ def test_an_error_names_partition_column_and_row(what: str, message: str) -> Non
 
 
 @pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("has_index", [True, False])
+def test_rows_behind_rows_of_weight_zero_keep_their_numbers(has_index: bool) -> None:
+    X, y, weights = make_frames()
+    if not has_index:
+        X, y, weights = ([own.reset_index(drop=True) for own in frames] for frames in (X, y, weights))
+    weights[1] = weights[1].where(np.arange(20) > 4, 0.0)
+    where = r"row 7 \(index 27\)" if has_index else r"row 7(?! \()"
+    labels, amounts = from_frames(y), from_frames(weights)
+    infinite = [X[0], X[1].assign(gaps=X[1]["gaps"].where(np.arange(20) != 7, np.inf)), X[2]]
+    with pytest.raises(ValueError, match=rf"partition 1: Input X contains infinity: column 'gaps', {where}"):
+        DaskSparseTreeClassifier(1).fit(from_frames(infinite), labels, amounts)
+    with pytest.raises(ValueError, match=rf"partition 1, column 'many': 'oops' in {where} is not a number"):
+        DaskSparseTreeClassifier(1).fit(from_frames([X[0], spoil(X[1], "many", 7, "oops"), X[2]]), labels, amounts)
+
+
+@pytest.mark.usefixtures("plain")
 def test_wrong_rewards_and_arms_are_named() -> None:
     X, _, _ = make_frames()
     rewards = [pd.DataFrame({"a": range(20), "b": 1.0}, index=own.index) for own in X]
@@ -417,6 +445,18 @@ def test_wrong_rewards_and_arms_are_named() -> None:
     bad = [rewards[0], rewards[1].assign(b=rewards[1]["b"].where(rewards[1].index != 21)), rewards[2]]
     with pytest.raises(ValueError, match=r"partition 1: rewards contains NaN: row 1 \(index 21\), action 'b'"):
         DaskPolicyTree(1).fit(from_frames(X), from_frames(bad))
+    words = [rewards[0], rewards[1].astype(object), rewards[2]]
+    words[1].iloc[4, 1] = "much"
+    with pytest.raises(ValueError, match=r"partition 1: .* numbers: row 4 \(index 24\), action 'b' has 'much'"):
+        DaskPolicyTree(1).fit(from_frames(X), from_frames(words))
+    # Columns in another order would give every action the rewards of another one.
+    turned = [rewards[0], rewards[1][["b", "a"]], rewards[2]]
+    message = r"partition 1: its rewards have the columns 'b', 'a', but all rewards have 'a', 'b'"
+    with pytest.raises(ValueError, match=message):
+        DaskPolicyTree(1).fit(from_frames(X), from_frames(turned))
+    model = DaskPolicyTree(1).fit(from_frames(X), from_frames(rewards))
+    with pytest.raises(ValueError, match=message):
+        certify.check(model.certificate_, model.tree_, from_frames(X), rewards=from_frames(turned))
     strange = [arms[0], arms[1], arms[2].where(arms[2].index != 44, "c")]
     with pytest.raises(ValueError, match=r"partition 2: treatment: row 4 \(index 44\) has 'c', which is not one of"):
         DaskPolicyTree(1, min_samples_arm=1).fit(from_frames(X), from_frames(rewards), None, from_frames(strange))
@@ -524,6 +564,37 @@ def test_a_real_cluster_fits_random_tables_as_memory_does(client: Any, seed: int
     frames = [X.iloc[first:last].astype({"word": "category"}) for first, last in pairwise([0, *ends, len(X)])]
     given = None if weights is None else cut(pd.Series(weights), ends)
     assert_equals_memory(DaskSparseTreeClassifier(**settings).fit(from_frames(frames), cut(y, ends), given), local)
+
+
+@pytest.mark.usefixtures("client")
+def test_a_real_cluster_names_what_is_wrong_with_a_partition() -> None:
+    X, y, weights = make_frames()
+    labels, amounts = from_frames(y), from_frames(weights)
+    bad: list[tuple[list[Any], list[Any], str]] = [
+        (
+            [X[0], X[1].drop(columns="word"), X[2]],
+            weights,
+            r"partition 1: its columns are 'many', .* but those of X are",
+        ),
+        (
+            [X[0], X[1], spoil(X[2], "many", 3, "oops")],
+            weights,
+            r"partition 2, column 'many': 'oops' in row 3 \(index 43",
+        ),
+        (X, [weights[0].where(weights[0].index != 7), *weights[1:]], r"partition 0: sample_weight is NaN in row 7"),
+    ]
+    for frames, own, message in bad:
+        with pytest.raises(ValueError, match=message):
+            DaskSparseTreeClassifier(1).fit(from_frames(frames), labels, from_frames(own))
+    # Where a table is taken apart into columns, Dask itself misses one of them.
+    whole = [frame.assign(label=label, dollars=own) for frame, label, own in zip(X, y, weights, strict=True)]
+    for column in ("few", "dollars"):
+        table = from_frames([*whole[:2], whole[2].drop(columns=column)])
+        parts = table.drop(columns=["label", "dollars"]), table["label"], table["dollars"]
+        with pytest.raises(ValueError, match=rf"partition 2 cannot be computed: KeyError: .*'{column}'"):
+            DaskSparseTreeClassifier(1).fit(*parts)
+    # The cluster is none the worse for it.
+    assert DaskSparseTreeClassifier(1).fit(from_frames(X), labels, amounts).status_ == "optimal"
 
 
 class Deadly:

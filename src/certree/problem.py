@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from certree.features import Features, make_features
 from certree.start import Branch, StartLeaf, read_start
-from certree.table import name_row
+from certree.table import first_text, name_row
 from certree.tree import EditError, Test, Tree, Value, plain_value
 
 Array = NDArray[Any]
@@ -546,6 +546,7 @@ def read_weights(given: Any, n_rows: int) -> Array:
     if given is None:
         return np.ones(n_rows)
     weights: Array
+    raw = np.empty(0)
     try:
         raw = np.asarray(given)
         # Numpy would take the real part, or the nanoseconds since 1970, for a weight.
@@ -553,7 +554,9 @@ def read_weights(given: Any, n_rows: int) -> Array:
             raise TypeError(f"not values of type {raw.dtype}")
         weights = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers: {error}") from error
+        row = first_text(raw.tolist()) if raw.ndim == 1 and raw.dtype.kind in "OSU" else -1
+        words = error if row < 0 else f"{name_row(row, given)} has {raw.tolist()[row]!r}"
+        raise ValueError(f"sample_weight must hold numbers: {words}") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.ndim != 1:

@@ -42,18 +42,24 @@ class RowNames:
 
     word: Literal["line", "index"]
     labels: Any
-    """One per row: an array of line numbers, or the index itself."""
+    """One per row: an array of line numbers, or the index itself. None where rows have nothing but numbers."""
+    numbers: Array | None = None
+    """The numbers of the rows in a larger table of which these are some."""
 
     def take(self, rows: Array) -> RowNames:
-        return RowNames(self.word, self.labels[rows])
+        labels = None if self.labels is None else self.labels[rows]
+        return RowNames(self.word, labels, None if self.numbers is None else self.numbers[rows])
 
     def name(self, row: int) -> str:
+        number = row if self.numbers is None else int(self.numbers[row])
+        if self.labels is None:
+            return f"row {number}"
         label = self.labels[row]
         if self.word == "line":
             return f"line {label}"
         parts = label if isinstance(label, tuple) else (label,)
         text = ", ".join(repr(part) if isinstance(part, str) else str(part) for part in parts)
-        return f"row {row} (index {text})"
+        return f"row {number} (index {text})"
 
 
 def name_row(row: int, *sources: Any) -> str:
@@ -148,7 +154,7 @@ def find_positions(values: Array, order: Sequence[Any]) -> Array:
     return np.fromiter((places.get(value, np.inf) for value in values.tolist()), np.float64, len(values))
 
 
-def first_text(values: Array) -> int:
+def first_text(values: Iterable[Any]) -> int:
     """The first row that holds neither a number nor nothing; -1 where there is none."""
     for row, value in enumerate(values):
         try:

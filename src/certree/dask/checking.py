@@ -77,6 +77,7 @@ def check_parts(
         else None,
         factors=None if factors is None else np.asarray(factors, dtype=np.float64),
         actions=None if rewards is None else tree.labels,
+        reward_names=collections.reward_names,
     )
     settings = Settings(
         regularization=certificate["regularization"],

@@ -25,6 +25,19 @@ MOST_PICKS = 4096
 """Small tasks that one pass may take to send columns to different workers."""
 
 
+@contextmanager
+def naming(futures: Sequence[Any]) -> Iterator[None]:
+    """What makes it impossible to compute a partition, such as a file that lacks a column, is said with its number."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError) as error:
+        part = next((part for part, future in enumerate(futures) if future.status == "error"), None)
+        if part is None or str(error).startswith("partition "):
+            raise
+        cause = futures[part].exception()
+        raise ValueError(f"partition {part} cannot be computed: {type(cause).__name__}: {cause}") from cause
+
+
 @dataclass(frozen=True)
 class Crew:
     """A client and how much it says."""
@@ -46,7 +59,8 @@ class Crew:
         with self.timed(what):
             futures = self.client.compute(list(tasks))
             self._watch(futures, what)
-            return list(self.client.gather(futures))
+            with naming(futures):
+                return list(self.client.gather(futures))
 
     def hold(self, tasks: Sequence[Any]) -> list[Any]:
         """Futures of delayed tasks, whose results stay with the workers."""
@@ -57,7 +71,8 @@ class Crew:
         with self.timed(what):
             found = [self.client.submit(function, future, pure=False) for future in futures]
             self._watch(found, what)
-            return list(self.client.gather(found))
+            with naming(futures):
+                return list(self.client.gather(found))
 
     def read_columns(
         self, pick: Any, function: Any, futures: Sequence[Any], columns: Mapping[int, Any], what: str
@@ -77,7 +92,8 @@ class Crew:
                 if n_groups > 1:
                     picked = [self.client.submit(pick, future, tuple(own), pure=False) for future in futures]
                 asked.append(self.client.submit(function, list(picked), own, pure=False))
-            return {column: said for found in self.client.gather(asked) for column, said in found.items()}
+            with naming(futures):
+                return {column: said for found in self.client.gather(asked) for column, said in found.items()}
 
     def _watch(self, futures: Sequence[Any], what: str) -> None:
         if self.verbose:

@@ -473,7 +473,7 @@ class DaskPolicyTree(DaskTreeEstimator):
         actions = tuple(plain_value(name) for name in names)
         settings = self._settings(min_samples_arm=self.min_samples_arm)
         collections = collect_parts(X, rewards=rewards, sample_weight=sample_weight, treatment=treatment)
-        task = Task(collections.names, collections.has_names, actions=actions)
+        task = Task(collections.names, collections.has_names, actions=actions, reward_names=collections.reward_names)
         surveys = take_survey(crew, collections, task, settings)
         if self.min_samples_arm > 0:
             arms = np.sum([own.arms for own in surveys if own.arms], axis=0)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from numbers import Number
 from typing import Any
 
 import dask
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from certree.policy.log import read_numbers
 from certree.problem import read_weights, weigh_amounts
-from certree.table import Table, default_names, name_row, read_table
+from certree.table import RowNames, Table, default_names, name_row, read_table
 
 Array = NDArray[Any]
 
@@ -42,6 +44,8 @@ class Collections:
     has_names: bool
     parts: tuple[Mapping[str, Any], ...]
     """For each partition its delayed X, and whatever else was given, by name."""
+    reward_names: tuple[Any, ...] | None = None
+    """The columns of a frame of rewards."""
 
     @property
     def n_parts(self) -> int:
@@ -63,9 +67,10 @@ def collect_parts(X: Any, **others: Any) -> Collections:
         )
     rows = X.chunks[0] if is_array(X) else None
     others = {name: collection for name, collection in others.items() if collection is not None}
+    reward_names = tuple(others["rewards"].columns) if is_frame(others.get("rewards")) else None
     together = _split_together(X, others)
     if together is not None:
-        return Collections(names, has_names, together)
+        return Collections(names, has_names, together, reward_names)
     found = {"X": _split(X)}
     for name, collection in others.items():
         if not (is_frame(collection) or is_series(collection) or is_array(collection)):
@@ -81,7 +86,7 @@ def collect_parts(X: Any, **others: Any) -> Collections:
                 "repartition or rechunk"
             )
     parts = tuple(dict(zip(found, own, strict=True)) for own in zip(*found.values(), strict=True))
-    return Collections(names, has_names, parts)
+    return Collections(names, has_names, parts, reward_names)
 
 
 def _split(collection: Any) -> list[Any]:
@@ -145,6 +150,8 @@ class Task:
     """What the weight of each label is multiplied by."""
     actions: tuple[Any, ...] | None = None
     """Of a policy."""
+    reward_names: tuple[Any, ...] | None = None
+    """What the columns of rewards are called, where they have names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +169,8 @@ class Rows:
     """int64; places among the classes, once these are known."""
     rewards: Array | None
     arms: Array | None
+    sorts: Mapping[str, str] = field(default_factory=dict)
+    """The first label of every sort ("texts", "numbers") and its row, for a message, as long as classes are unknown."""
 
     @property
     def n_rows(self) -> int:
@@ -199,6 +208,7 @@ def read_rows(part: int, given: Mapping[str, Any], task: Task) -> Rows:
         table = read_table(X)
         weights = read_weights(given.get("sample_weight"), n_given)
         labels = _labels_of(given, X)
+        sorts = {} if labels is None or task.classes is not None else _find_sorts(labels, given["y"], X)
         y = None if labels is None or task.classes is None else _find_classes(labels, task.classes, X)
         if task.factors is not None and y is not None:
             weights = weigh_amounts("class_weight", task.factors[y, None], weights, table, least=0.0)[:, 0]
@@ -208,11 +218,17 @@ def read_rows(part: int, given: Mapping[str, Any], task: Task) -> Rows:
         if not keep.all():
             y, rewards, arms = (None if values is None else values[keep] for values in (y, rewards, arms))
             weights = weights[keep]
-        kept = None if not keep.any() else table if keep.all() else table.take(keep)
-        return Rows(part, kept, n_given, weights, labels, y, rewards, arms)
+        kept = None if not keep.any() else table if keep.all() else _keep(table, keep)
+        return Rows(part, kept, n_given, weights, labels, y, rewards, arms, sorts)
 
 
-def _list(names: Sequence[str] | None) -> str:
+def _keep(table: Table, keep: Array) -> Table:
+    """Some rows, which messages call what they are called among all rows."""
+    names = (table.row_names or RowNames("index", None)).take(keep)
+    return replace(table.take(keep), row_names=replace(names, numbers=np.flatnonzero(keep)))
+
+
+def _list(names: Sequence[Any] | None) -> str:
     return "none" if names is None else ", ".join(map(repr, names))
 
 
@@ -228,6 +244,16 @@ def _labels_of(given: Mapping[str, Any], X: Any) -> Array | None:
     return y
 
 
+def _find_sorts(labels: Array, *sources: Any) -> dict[str, str]:
+    """The first text and the first number among labels, each with its row."""
+    found: dict[str, str] = {}
+    for row, value in enumerate(labels.tolist() if labels.dtype == object else labels[:1].tolist()):
+        sort = "texts" if isinstance(value, str) else "numbers" if isinstance(value, Number) else ""
+        if sort and sort not in found:
+            found[sort] = f"{value!r} in {name_row(row, *sources)}"
+    return found
+
+
 def _find_classes(labels: Array, classes: Array, X: Any) -> Array:
     place = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
     is_other = classes[place] != labels
@@ -238,11 +264,13 @@ def _find_classes(labels: Array, classes: Array, X: Any) -> Array:
 
 
 def _read_rewards(given: Any, task: Task, X: Any) -> Array:
-    try:
-        rewards = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"rewards must hold numbers: {error}") from error
+    names = tuple(given.columns) if hasattr(given, "columns") else None
+    if names != task.reward_names:
+        raise ValueError(
+            f"its rewards have the columns {_list(names)}, but all rewards have {_list(task.reward_names)}"
+        )
     assert task.actions is not None
+    rewards = read_numbers("rewards", given, task.actions)
     if rewards.ndim != 2 or rewards.shape[1] != len(task.actions):
         raise ValueError(f"rewards must have a column for each of {len(task.actions)} actions, not {rewards.shape}")
     if not np.isfinite(rewards).all():

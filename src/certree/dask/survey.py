@@ -11,7 +11,7 @@ column of numbers the values next to its cuts. Its features are those of the who
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -74,16 +74,21 @@ class Survey:
     """Rows of each arm."""
     columns: tuple[Sketch, ...]
     remarks: Mapping[str, str]
+    sorts: Mapping[str, str]
+    """As in `Rows`."""
 
 
 def survey(rows: Rows, thresholds: int, chosen: frozenset[int], min_weight_leaf: float, n_arms: int) -> Survey:
     """Describe a partition: its columns, labels and sums of weights."""
     labels: dict[Any, int] = {}
     if rows.labels is not None:
-        values, counts = np.unique(rows.labels, return_counts=True)
-        if len(values) > MOST_LABELS:
+        if rows.labels.dtype == object:  # texts among numbers have no order
+            labels = dict(Counter(rows.labels.tolist()))
+        else:
+            values, counts = np.unique(rows.labels, return_counts=True)
+            labels = dict(zip(values.tolist(), counts.tolist(), strict=True))
+        if len(labels) > MOST_LABELS:
             raise ValueError(f"y has more than {MOST_LABELS} different labels; is it a number to be predicted?")
-        labels = dict(zip(values.tolist(), counts.tolist(), strict=True))
     costs = rows.costs() if rows.table is not None else None
     table = rows.table
     columns: tuple[Sketch, ...] = ()
@@ -99,6 +104,7 @@ def survey(rows: Rows, thresholds: int, chosen: frozenset[int], min_weight_leaf:
         arms=() if rows.arms is None else tuple(np.bincount(rows.arms, minlength=n_arms).tolist()),
         columns=columns,
         remarks={} if table is None else table.remarks,
+        sorts=rows.sorts,
     )
 
 
@@ -169,6 +175,11 @@ def join_labels(surveys: Sequence[Survey]) -> dict[Any, int]:
     counts: Counter[Any] = Counter()
     for own in surveys:
         counts.update(own.labels)
+    firsts = [{sort: (part, example) for sort, example in own.sorts.items()} for part, own in enumerate(surveys)]
+    seen = dict(ChainMap(*firsts))
+    if len(seen) > 1:
+        (part, text), (other, number) = seen["texts"], seen["numbers"]
+        raise ValueError(f"partition {part}: y has {text}, but in partition {other} it has {number}")
     try:
         order = sorted(counts)
     except TypeError as error:
@@ -193,15 +204,15 @@ def _join_column(name: str, sketches: Sequence[tuple[int, Sketch]], thresholds: 
             for part, sketch in sketches[:1]
         ]
     first_part, first = present[0]
-    numbers = [part for part, sketch in present if sketch.sort == "numbers"]
+    plain = [(part, sketch) for part, sketch in present if sketch.sort in ("numbers", "booleans")]
     for part, sketch in present:
         if sketch.sort != first.sort:
             texts = [(own, other.example) for own, other in present if other.example]
-            if numbers and texts:
-                own, example = texts[0]
+            if plain and texts:
+                (own, example), (other_part, other) = texts[0], plain[0]
                 raise ValueError(
-                    f"partition {own}, column {name!r}: {example} is not a number, but partition {numbers[0]} holds "
-                    "numbers there"
+                    f"partition {own}, column {name!r}: {example} is not a {other.sort[:-1]}, but partition "
+                    f"{other_part} holds {other.sort} there"
                 )
             raise ValueError(
                 f"partition {part}, column {name!r}: it holds {sketch.sort}, but partition {first_part} holds "
