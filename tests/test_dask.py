@@ -718,6 +718,40 @@ def test_joblib_spreads_folds_and_paths_over_the_cluster(client: Any, what: str)
     assert spread == alone
 
 
+class DeadlyModel(LinearRegression):  # type: ignore[misc]
+    """A model whose worker is killed in the middle of the first fit."""
+
+    def __init__(self, mark: str = "", client_pid: int = 0) -> None:
+        super().__init__()
+        self.mark = mark
+        self.client_pid = client_pid
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if os.getpid() != self.client_pid and not Path(self.mark).exists():
+            Path(self.mark).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("doomed_client")
+def test_a_worker_that_dies_at_a_fold_changes_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(51)
+    X, treatment = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
+    outcome = (X[:, 0] > 0) * treatment + rng.normal(size=300)
+    models: dict[str, Any] = {
+        "outcome_model": DeadlyModel(str(tmp_path / "died"), os.getpid()), "propensity_model": LogisticRegression(),
+    }  # fmt: skip
+    settings: dict[str, Any] = {"folds": 3, "random_state": 0, **models}
+    alone = policy.doubly_robust(X, treatment, outcome, **settings).rewards
+    assert not (tmp_path / "died").exists()
+    with joblib.parallel_config(backend="dask"):
+        spread = policy.doubly_robust(X, treatment, outcome, **settings).rewards
+    assert (tmp_path / "died").exists()
+    assert (spread == alone).all()
+
+
 def count_transitions(dask_scheduler: Any) -> int:
     return int(dask_scheduler.transition_counter)
 

@@ -7,6 +7,7 @@ spreads the work over a Dask cluster. The results, and their order, are the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
@@ -14,6 +15,8 @@ from joblib.parallel import LokyBackend, MultiprocessingBackend, SequentialBacke
 
 _HERE = (LokyBackend, MultiprocessingBackend, SequentialBackend, ThreadingBackend)
 """The backends whose jobs run on this machine."""
+_TRIES = 4
+"""How often work may lose a worker of a cluster, and be done again; Dask has the same limit for one task."""
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -34,4 +37,16 @@ def learn_each(learn: Callable[..., Any], arguments: Iterable[Sequence[Any]]) ->
         for own in arguments:
             yield learn(*own)
     else:
-        yield from Parallel()(delayed(learn)(*own) for own in arguments)
+        yield from _learn_side_by_side(learn, list(arguments))
+
+
+def _learn_side_by_side(learn: Callable[..., Any], arguments: Sequence[Sequence[Any]]) -> Any:
+    n_lost = 0
+    while True:
+        try:
+            return Parallel()(delayed(learn)(*own) for own in arguments)
+        except CancelledError:
+            # What joblib has sent to a worker of Dask ahead of the work is lost with that worker.
+            n_lost += 1
+            if n_lost == _TRIES:
+                raise
