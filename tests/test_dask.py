@@ -33,13 +33,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import certree
 from certree import PolicyTree, SparseTreeClassifier, certify, cli, policy
-from certree.amounts import exact_sum, find_exponent
-from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier
+from certree.amounts import exact_sum, find_exponent, to_amounts
+from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier, fitting
 from certree.dask.crew import Crew
-from certree.dask.parts import Rows
+from certree.dask.parts import Rows, lazy
 from certree.dask.survey import decide, find_quantiles, profile
 from certree.features import make_features
 from certree.folds import count_threads
+from certree.sums import Channels
 from certree.table import read_table
 
 
@@ -76,13 +77,30 @@ def assert_same(model: Any, other: Any) -> None:
 
 
 def assert_equals_memory(model: Any, local: Any) -> None:
-    """The optimum of the fit in memory, proved; ties may be broken otherwise."""
+    """The optimum of the fit in memory, proved; ties may be broken otherwise, and sums of floats be rounded so."""
     assert model.status_ == local.status_ == "optimal"
     assert model.objective_ == pytest.approx(local.objective_, rel=1e-12, abs=2 * local.certificate_.rounding)
     assert model.tree_.columns == local.tree_.columns
     assert model.certificate_.rounding == pytest.approx(local.certificate_.rounding, rel=1e-9)
     for name in ("rows", "rows_weighted", "columns", "axes", "tests", "labels"):
         assert model.certificate_.sizes[name] == local.certificate_.sizes[name]
+
+
+def count_cost(model: Any, chosen: Any, y: Any, weights: Any) -> int:
+    """What labels (or actions, with `y` as rewards) cost, with λ, in the whole numbers that both fits minimise."""
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
+    if np.ndim(y) == 2:
+        costs = (np.max(y, axis=1, keepdims=True) - y) * weights[:, None]
+        exponent = find_exponent(exact_sum(costs.max(axis=1)))
+        amounts = to_amounts(costs, exponent)[0][np.arange(len(y)), chosen]
+    else:
+        factors = model.certificate_.to_dict().get("class_weights")
+        if factors is not None:
+            weights = weights * np.array(factors)[np.searchsorted(model.classes_, y)]
+        exponent = find_exponent(exact_sum(weights))
+        amounts = to_amounts(weights, exponent)[0][np.asarray(chosen != y)]
+    penalty = Channels(n_labels=3, exponent=exponent).penalty(model.regularization, float(weights.sum()), 1 << 57)
+    return sum(map(int, amounts)) + penalty * int(model.n_leaves_)
 
 
 # As in memory ---------------------------------------------------------------------------------------------------------
@@ -103,6 +121,7 @@ CASES: list[dict[str, Any]] = [
     {"n_labels": 2, "weights": "none", "regularization": 0.0, "min_samples_leaf": 150},
     {"n_labels": 1, "weights": "real"},
     {"n_labels": 2, "weights": "real", "forbidden": ["many", "few", "gaps", "flag", "word", "size"]},
+    {"n_labels": 5, "weights": "wild", "min_samples_leaf": 7, "max_leaves": 6},
 ]
 
 
@@ -120,6 +139,8 @@ def test_a_fit_in_parts_is_the_fit_in_memory(seed: int) -> None:
         model = DaskSparseTreeClassifier(**settings).fit(cut(X, ends), cut(y, ends), given)
         models.append(model)
     assert_equals_memory(models[0], local)
+    costs = [count_cost(model, model.predict(X), y, weights) for model in (models[0].to_local(), local)]
+    assert costs[0] == costs[1]
     assert_same(models[0], models[1])
     assert_same(models[0], models[2])
     # A certificate of a table in parts holds on the table in memory, and no longer where a value differs.
@@ -203,6 +224,9 @@ def test_a_policy_in_parts_is_the_policy_in_memory(n_actions: int, arms: int) ->
     assert models[0].status_ == "optimal"
     assert models[0].objective_ == pytest.approx(local.objective_, rel=1e-12)
     assert models[0].value_ == pytest.approx(local.value_, rel=1e-12)
+    places = [pd.Index(rewards.columns).get_indexer(model.predict(X)) for model in (models[0].to_local(), local)]
+    costs = [count_cost(local, chosen, rewards.to_numpy(), weights) for chosen in places]
+    assert costs[0] == costs[1]
     assert models[0].tree_.rewards[0] == pytest.approx(local.tree_.rewards[0], rel=1e-9)
     codes = pd.Index(rewards.columns).get_indexer(treatment) if arms else None
     verdict = certify.check(
@@ -537,17 +561,29 @@ def test_a_real_cluster_gives_the_same_policy(client: Any) -> None:
     rng = np.random.default_rng(22)
     X, _, weights = make_table(rng, 600, 2, "real")
     rewards = pd.DataFrame(rng.normal(size=(600, 3)) + (X[["many"]].to_numpy() > 0) * np.arange(3))
+    treatment = pd.Series(rng.integers(0, 3, 600))
     ends = [0, 250, 251]
-    parts = cut(X, ends), cut(rewards, ends), cut(pd.Series(weights), ends)
-    model = DaskPolicyTree(2, 0.01, thresholds=5).fit(*parts)
-    local = PolicyTree(2, 0.01, thresholds=5).fit(X, rewards, weights)
+    parts = cut(X, ends), cut(rewards, ends), cut(pd.Series(weights), ends), cut(treatment, ends)
+    model = DaskPolicyTree(2, 0.01, thresholds=5, min_samples_arm=40).fit(*parts)
+    local = PolicyTree(2, 0.01, thresholds=5, min_samples_arm=40).fit(X, rewards, weights, treatment=treatment)
+    assert local.value_ < PolicyTree(2, 0.01, thresholds=5).fit(X, rewards, weights).value_  # the minimum matters
     assert model.client_ is client
     assert (model.status_, model.objective_) == ("optimal", pytest.approx(local.objective_, rel=1e-12))
     found = model.predict(parts[0])
     assert isinstance(found, dd.Series)
     assert found.compute().tolist() == model.to_local().predict(X).tolist()
-    verdict = certify.check(model.certificate_, model.tree_, parts[0], sample_weight=parts[2], rewards=parts[1])
+    verdict = certify.check(
+        model.certificate_, model.tree_, parts[0], sample_weight=parts[2], rewards=parts[1], arms=parts[3]
+    )
     assert verdict.holds, verdict.failures
+
+
+def test_threads_are_those_of_the_workers() -> None:
+    with distributed.Client(processes=False, n_workers=1, threads_per_worker=3, dashboard_address=":0") as own:
+        assert own.submit(fitting._count_threads).result() == 3
+        futures = own.map(abs, range(7))
+        distributed.wait(futures)
+        assert sorted(map(len, Crew(own).group(futures))) == [2, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -563,7 +599,10 @@ def test_a_real_cluster_fits_random_tables_as_memory_does(client: Any, seed: int
     ends = draw_ends(rng, len(X), 5)
     frames = [X.iloc[first:last].astype({"word": "category"}) for first, last in pairwise([0, *ends, len(X)])]
     given = None if weights is None else cut(pd.Series(weights), ends)
-    assert_equals_memory(DaskSparseTreeClassifier(**settings).fit(from_frames(frames), cut(y, ends), given), local)
+    model = DaskSparseTreeClassifier(**settings).fit(from_frames(frames), cut(y, ends), given)
+    assert_equals_memory(model, local)
+    costs = [count_cost(own, own.predict(X), y, weights) for own in (model.to_local(), local)]
+    assert costs[0] == costs[1]
 
 
 @pytest.mark.usefixtures("client")
@@ -634,6 +673,30 @@ WORK = [  # every kind of work that a worker is asked for
     ("certree.dask.fitting._search", GATHERED),
     ("certree.dask.work.sum_leaves", GROWN),
 ]
+
+
+@pytest.mark.parametrize("asked", [SHALLOW, GATHERED, GROWN], ids=str)
+def test_every_kind_of_work_is_among_those_that_a_worker_dies_at(
+    monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    seen: set[str] = set()
+
+    class Watching(PlainClient):
+        def submit(self, function: Any, *arguments: Any, pure: bool = False) -> Any:
+            seen.add(getattr(function, "func", function).__name__)
+            return super().submit(function, *arguments, pure=pure)
+
+    def watch(collections: Any, function: Any, *more: Any) -> Any:
+        seen.add(function.__name__)
+        return lazy(collections, function, *more)
+
+    monkeypatch.setattr(fitting, "lazy", watch)
+    monkeypatch.setattr("certree.dask.estimators.default_client", Watching)
+    X, y, _ = make_table(np.random.default_rng(30), 600, 2, "none")
+    given = cut(X[["many", "few", "flag", "gaps"]], [200, 400]), cut(y, [200, 400])
+    DaskSparseTreeClassifier(regularization=0.004, thresholds=4, **asked).fit(*given)
+    assert seen <= {name.rpartition(".")[2] for name, _ in WORK}
+    assert {name.rpartition(".")[2] for name, own in WORK if own in (SHALLOW, asked)} <= seen
 
 
 @pytest.mark.filterwarnings("ignore")
