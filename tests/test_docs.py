@@ -84,6 +84,8 @@ def prepare(page: Path) -> dict[str, object]:
         for part in range(2):
             frame = pd.DataFrame(made.data, columns=["age", "amount", "days"])[part::2]
             frame = frame.assign(fraud=made.target[part::2], weight=made.sample_weight[part::2])
+            letter = np.random.default_rng(part).integers(0, 2, len(frame))
+            frame = frame.assign(letter=letter, saved=letter * frame["amount"])
             frame.to_parquet(f"claims/{part}.parquet")
     if page.name == "case-study.md":
         return {"effects": np.where(load_lalonde(as_frame=True).data["age"] < 25, 3000.0, 0.0)}
