@@ -84,6 +84,8 @@ class Measured:
     model: Any = None
     is_certified: bool = False
     """Whether the certificate of the last fit holds on the table in parts."""
+    steps: str = ""
+    """What every step of the last fit took."""
 
 
 def read_peak() -> float:
@@ -107,8 +109,8 @@ def check_certree(table: Any, measured: Measured) -> None:
     verdict = certify.check(model.certificate_, model.tree_, *table)
     measured.is_certified = model.status_ == "optimal" and verdict.holds
     said = "holds" if verdict.holds else f"does not hold: {verdict.failures}"
-    steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in model.statistics_["step_seconds"].items())
-    print(f"the last fit: {steps}; its certificate {said}, checked in {time.perf_counter() - start:.1f} s", flush=True)
+    measured.steps = ", ".join(f"{step} {seconds:.1f} s" for step, seconds in model.statistics_["step_seconds"].items())
+    print(f"its certificate {said}, checked in {time.perf_counter() - start:.1f} s", flush=True)
 
 
 def fit_xgboost(table: Any, client: Client, measured: Measured) -> None:
@@ -277,7 +279,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=None, help="where a page and a CSV file are written")
     parser.add_argument("--patience", type=float, default=900, help="seconds after which a fit is given up")
     arguments = parser.parse_args()
-    lines, details, ratios, n_cells = [], [], [], 0
+    lines, details, ratios, steps, n_cells = [], [], [], [], 0
     found: dict[tuple[str, int, int], Measured] = {}
     for contender in ("certree", "xgboost") if arguments.xgboost else ("certree",):
         medians: dict[tuple[int, int], float] = {}
@@ -289,6 +291,8 @@ def main() -> None:
                 print(lines[-1], flush=True)
                 if not measured.seconds:
                     continue
+                if measured.steps:
+                    steps.append(f"steps of the last fit, {n_rows:,} rows, workers {n_workers}: {measured.steps}")
                 medians[n_rows, n_workers] = statistics.median(measured.seconds)
                 each = " ".join(f"{own:.1f}" for own in measured.seconds)
                 worker, client = (max(own) for own in zip(*measured.busy, strict=True))
@@ -304,7 +308,7 @@ def main() -> None:
                 )
     if n_cells and (arguments.columns, arguments.thresholds) == (20, 32):
         lines.append(write_modelled(10_000_000_000, 100, n_cells))
-    page = [HEADER, *lines, "", DETAILS, *details, "", *(f"- {ratio}" for ratio in ratios)]
+    page = [HEADER, *lines, "", DETAILS, *details, "", *(f"- {fact}" for fact in (*ratios, *steps))]
     print("", *page, sep="\n")
     if arguments.results is not None:
         memory = {n_workers: share_memory(arguments, n_workers) for n_workers in arguments.workers}
