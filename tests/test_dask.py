@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
@@ -36,8 +37,9 @@ from certree import PolicyTree, SparseTreeClassifier, certify, cli, policy
 from certree.amounts import exact_sum, find_exponent, to_amounts
 from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier, fitting
 from certree.dask.crew import Crew
-from certree.dask.parts import Rows, lazy
+from certree.dask.parts import Rows, Task, collect_parts, lazy
 from certree.dask.survey import decide, find_quantiles, profile
+from certree.dask.work import weigh_rows
 from certree.features import make_features
 from certree.folds import count_threads
 from certree.sums import Channels
@@ -351,6 +353,18 @@ def test_what_travels_does_not_grow_with_the_rows(monkeypatch: pytest.MonkeyPatc
         )
         sizes[n_rows] = client.n_bytes
     assert sizes[20_000] < 1.5 * sizes[2_000]  # one more round of quantiles at most
+
+
+def test_a_partition_waits_for_nothing_but_itself() -> None:
+    """Else the scheduler may have many partitions read before it can do anything with them."""
+    array = da.zeros((400, 3), chunks=(20, 3))
+    tree = SparseTreeClassifier(1).fit([[0], [1]], [0, 1]).tree_
+    tasks = lazy(collect_parts(array, y=array[:, 0]), weigh_rows, Task(("a", "b", "c"), False), tree, None)
+    for part, task in enumerate(tasks):
+        dependencies = task.dask.cull({task.key}).get_all_dependencies()
+        sources = [key for key, own in dependencies.items() if not own]
+        assert sources
+        assert all(isinstance(key, tuple) and key[1] == part for key in sources)
 
 
 @pytest.mark.usefixtures("plain")
@@ -871,6 +885,38 @@ def test_the_command_line_starts_a_cluster_of_its_own(tmp_path: Path, capsys: py
     assert "proved optimal" in capsys.readouterr().out
     local = SparseTreeClassifier(3, 0.004, thresholds=5).fit(X.drop(columns="size"), y)
     assert certree.load(tmp_path / "model.json").objective_ == pytest.approx(local.objective_, rel=1e-12)
+
+
+def read_peak() -> int:
+    """Bytes that a worker has held at most."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+@pytest.mark.long
+def test_the_command_line_fits_more_than_memory_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """1.2 GB on a worker that is ended where it holds nearly 1 GB."""
+    folder = tmp_path / "table.parquet"
+    folder.mkdir()
+    n_parts, n_rows, n_columns = 75, 50_000, 40
+    for part in range(n_parts):
+        rng = np.random.default_rng(part)
+        frame = pd.DataFrame(rng.normal(size=(n_rows, n_columns)), columns=[f"c{place}" for place in range(n_columns)])
+        label = ((frame["c3"] > 0.1) & (frame["c7"] < 0.2)) ^ (rng.random(n_rows) < 0.1)
+        frame.assign(label=label.astype(int)).to_parquet(folder / f"{part}.parquet")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", memory_limit="1GB"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        options = ["--label", "label", "--depth", "1", "--thresholds", "9", "--regularization", "0.01"]
+        assert cli.main(["fit", str(folder), *options, "--dask", client.scheduler.address]) == 0
+        assert not client.get_events("worker-restart-memory")
+        peak = max(client.run(read_peak).values())
+    said = capsys.readouterr()
+    assert "proved optimal" in said.out
+    assert f"{n_parts * n_rows:,} rows" in said.err
+    assert peak < 1e9 < 8 * n_parts * n_rows * n_columns
 
 
 def test_dask_is_imported_only_where_it_is_asked_for() -> None:

@@ -291,17 +291,27 @@ def _read_arms(given: Any, task: Task, X: Any) -> Array:
     return arms
 
 
-def lazy(collection: Collections, function: Any, task: Task, *more: Any) -> list[Any]:
-    """function(rows, *more) for every partition, not computed yet.
+class Shared:
+    """What is done with every partition, and with what. No dataclass: Dask would look for collections inside.
 
-    What all partitions share is in the graph once, and not scattered: what is scattered is lost with its worker.
+    Every task has it. What is scattered is lost with its worker, and behind a task that makes it the scheduler queues
+    partitions that are read meanwhile: all of them at once would be more than memory holds.
     """
-    shared = [dask.delayed(value, pure=False, traverse=False) for value in (task, *more)]
+
+    def __init__(self, function: Any, task: Task, more: Sequence[Any]) -> None:
+        self.function = function
+        self.task = task
+        self.more = more
+
+
+def lazy(collection: Collections, function: Any, task: Task, *more: Any) -> list[Any]:
+    """function(rows, *more) for every partition, not computed yet."""
+    shared = Shared(function, task, more)
     call = dask.delayed(_read_and_call, pure=False)
-    return [call(part, given, function, *shared) for part, given in enumerate(collection.parts)]
+    return [call(part, given, shared) for part, given in enumerate(collection.parts)]
 
 
-def _read_and_call(part: int, given: Mapping[str, Any], function: Any, task: Task, *more: Any) -> Any:
-    rows = read_rows(part, given, task)
+def _read_and_call(part: int, given: Mapping[str, Any], shared: Shared) -> Any:
+    rows = read_rows(part, given, shared.task)
     with named(part):
-        return function(rows, *more)
+        return shared.function(rows, *shared.more)
