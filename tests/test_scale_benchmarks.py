@@ -67,15 +67,17 @@ def searched(seconds: float, answer: str = "optimal, objective 0.3", is_killed: 
 @pytest.mark.parametrize(
     ("two", "killed", "met"),
     [
-        (searched(60.0), searched(80.0, is_killed=True), [True, True]),
-        (searched(61.0), searched(80.0, is_killed=True), [False, True]),
-        (searched(60.0), searched(80.0, is_killed=False), [True, False]),
-        (searched(60.0), searched(80.0, "optimal, objective 0.4", is_killed=True), [True, False]),
-        (searched(60.0, "time_limit, objective 0.3"), None, [False]),
+        (searched(80.0), searched(90.0, is_killed=True), [True, True]),
+        (searched(81.0), searched(90.0, is_killed=True), [False, True]),
+        (searched(80.0), searched(90.0, is_killed=False), [True, False]),
+        (searched(80.0), searched(90.0, "optimal, objective 0.4", is_killed=True), [True, False]),
+        (searched(80.0, "time_limit, objective 0.3"), None, [False]),
     ],
 )
 def test_what_is_said_of_a_long_search_follows_from_the_figures(
     two: long_search.Measured, killed: long_search.Measured | None, met: list[bool]
 ) -> None:
-    study = long_search.make_study({1: searched(90.0), 2: two}, killed, [])
+    study = long_search.make_study({1: searched(120.0), 2: two}, killed, [])
     assert [verdict.is_met for verdict in study.verdicts] == met
+    too_short = long_search.make_study({1: searched(119.0), 2: searched(60.0)}, None, [])
+    assert [verdict.is_met for verdict in too_short.verdicts] == [False]
