@@ -149,6 +149,22 @@ class TestPredict:
         assert run("predict", model, people, "--id", "nowhere") == 2
         assert "has no column 'nowhere'" in capsys.readouterr().err
 
+    @pytest.mark.parametrize("ending", [".parquet", ".feather"])
+    def test_ids_of_a_file_with_types_are_not_rounded(
+        self, model: Path, ending: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        frame = make_people().assign(id=2**53 + 1 + np.arange(300), share=np.float32(0.1), is_old=True)
+        frame["site"] = pd.array([None, 7] * 150, dtype="Int64")
+        path = model.with_name(f"ids{ending}")
+        frame.to_parquet(path) if ending == ".parquet" else frame.to_feather(path)
+        assert run("predict", model, path, "--id", "id", "share", "is_old", "site") == 0
+        lines = [line.split(",")[:-1] for line in capsys.readouterr().out.splitlines()]
+        assert lines[:3] == [
+            ["id", "share", "is_old", "site"],
+            ["9007199254740993", "0.1", "True", ""],
+            ["9007199254740994", "0.1", "True", "7"],
+        ]
+
     @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".feather"])
     def test_parts_are_the_whole(
         self, model: Path, ending: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

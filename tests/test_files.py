@@ -60,6 +60,31 @@ def test_marks_of_missing_values_are_found(ending: str, tmp_path: Path) -> None:
     assert sum(value is None for value in region) == (FRAME["region"] == "?").sum() > 0
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_dates_and_lists_are_text_as_in_a_csv_file(ending: str, tmp_path: Path, capsys: Any) -> None:
+    """Columns that are left out, or that a model does not ask, are no reason to refuse a file."""
+    days = pd.date_range("2024-01-30", periods=len(FRAME)).where(FRAME["age"].notna())
+    odd = {"joined": days, "at": days + pd.Timedelta("1ms"), "tags": [["a", "b"]] * len(FRAME), "raw": b"\xff"}
+    frame = FRAME.assign(**odd)
+    path = tmp_path / f"odd{ending}"
+    frame.to_parquet(path) if ending == ".parquet" else frame.to_feather(path)
+    table = read_file(path)
+    found = {name: column[0] for name, column in zip(table.names, table.columns, strict=True)}
+    joined, at = "2024-01-30 00:00:00", "2024-01-30 00:00:00.001000"
+    assert [found[name] for name in ("joined", "tags", "raw")] == [joined, "['a', 'b']", "b'\\xff'"]
+    assert found["at"].startswith(at)
+    model = str(tmp_path / "model.json")
+    fit = ["fit", str(path), "--label", "label", "--depth", "1", "--out", model]
+    assert main(fit) == 0
+    said = capsys.readouterr().err
+    assert "column 'joined' is read as categories, although its cells are dates, such as '2024-" in said
+    assert main([*fit, "--force", "--ignore", *odd]) == 0
+    for command in (["verify", model, str(path), "--label", "label"], ["predict", model, str(path)]):
+        capsys.readouterr()
+        assert main(command) == 0
+    assert joined in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -184,10 +184,14 @@ def _check_names(header: Sequence[str], path: Any) -> tuple[str, ...]:
         raise ValueError(f"{path} has no header line: the first line must name the columns")
     if "" in names:
         raise ValueError(f"{path}: column {names.index('') + 1} has no name")
+    check_repeats(names, path)
+    return names
+
+
+def check_repeats(names: Sequence[str], path: Any) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise ValueError(f"{path}: two columns have the name {repeated[0]!r}: rename one of them")
-    return names
 
 
 def hint_at_separator(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ file that is not a rectangle of named columns is refused with the line that brea
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from certree.datasets import blocks
-from certree.datasets.blocks import Block, Source, StandardInput, Tell, read_blocks
+from certree.datasets.blocks import Block, Source, StandardInput, Tell, check_repeats, read_blocks
 from certree.table import Array, RowNames, Table, read_table, remark_on_rounding
 
 # What stands for a missing value. "?" and "None" are left alone: in published tables they are often answers.
@@ -96,15 +97,17 @@ def read_parts(
 ) -> Iterator[Table]:
     """A file in parts of at most BLOCK_ROWS rows, so that one that is larger than memory can be read.
 
-    Columns besides `values` are text as it stands in a CSV file, not even blanks or missing values are touched.
+    Columns besides `values` are text as it stands in a CSV file (not even blanks or missing values are touched), and as
+    pyarrow writes it of a Parquet or Arrow file.
     """
     path = _name_source(path)
     notation = Notation(decimal, MISSING_MARKS | {mark.strip() for mark in missing})
     if path.suffix in ARROW_ENDINGS:
         for piece in _read_pieces(path):
-            part = read_table(piece)
+            part = read_table(_write_out(piece, values))
             columns = [
-                _drop_marks(column, notation.missing) if column.dtype == object else column for column in part.columns
+                _drop_marks(column, notation.missing) if column.dtype == object and name in values else column
+                for name, column in zip(part.names, part.columns, strict=True)
             ]
             yield replace(part, columns=tuple(columns))
         return
@@ -165,7 +168,7 @@ def _read_arrow(path: Path, verbose: int) -> Table:
     with show_rows(f"reading {path}", verbose, count_rows(path)) as rows:
         pieces = []
         for piece in _read_pieces(path, by_groups=True):
-            pieces.append(piece)
+            pieces.append(_write_out(piece, piece.column_names))
             rows.update(piece.num_rows)
     import pyarrow as pa
 
@@ -206,12 +209,14 @@ def _read_pieces(path: Any, *, by_groups: bool = False) -> Iterator[Any]:
                     if by_groups
                     else (pa.Table.from_batches([batch]) for batch in file.iter_batches(blocks.BLOCK_ROWS))
                 )
+                check_repeats(file.schema_arrow.names, path)
                 for piece in pieces:
                     n_rows += piece.num_rows
                     if piece.num_rows:
                         yield piece
         else:
             source = feather.read_table(path)
+            check_repeats(source.column_names, path)
             n_rows = source.num_rows
             if n_rows:
                 yield source
@@ -219,6 +224,39 @@ def _read_pieces(path: Any, *, by_groups: bool = False) -> Iterator[Any]:
         raise ValueError(f"{path} is not a {path.suffix} file: {str(error).splitlines()[0]}") from error
     if n_rows == 0:
         raise ValueError(f"{path} has no rows")
+
+
+def _write_out(piece: Any, values: Collection[str]) -> Any:
+    """The piece with text in place of columns besides `values`, and of dates, times, lists and the like.
+
+    That is what a CSV file of it would hold. Such a column may be an id, or one that is left out, so it is no reason to
+    refuse the file, and an id that is a whole number must not become a float.
+    """
+    from pyarrow import types
+
+    checks = (types.is_integer, types.is_floating, types.is_decimal, types.is_null, types.is_dictionary, _is_text)
+    for index, field in enumerate(piece.schema):
+        is_plain = types.is_boolean(field.type) or (field.name in values and any(check(field.type) for check in checks))
+        if not is_plain:
+            piece = piece.set_column(index, field.name, _write_column(piece.column(index)))
+    return piece
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _write_column(column: Any) -> Any:
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_timestamp(column.type):
+        with suppress(pa.ArrowInvalid):  # which says that a fraction of a second would be lost
+            column = column.cast(pa.timestamp("s", column.type.tz))
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
 
 
 def to_labels(column: Array) -> Array:
