@@ -14,11 +14,12 @@ import numpy as np
 
 from certree import study
 from certree.cli.exits import DONE, FAILED, LIMITED
-from certree.cli.inputs import read_amounts
-from certree.cli.options import add_example, read_jobs
+from certree.cli.inputs import read_amounts, read_notation
+from certree.cli.options import add_example, add_reading, read_jobs
 from certree.cli.outputs import add_force, check_no_input, warnings_on_standard_error
 from certree.datasets import load_lalonde
-from certree.datasets.files import read_csv
+from certree.datasets.blocks import hint_at_separator
+from certree.datasets.files import read_file
 from certree.table import Array, name_row
 from certree.writing import check_writable
 
@@ -40,11 +41,12 @@ def add_parser(commands: Any) -> None:
     )
     add_force(parser)
     parser.add_argument(
-        "--effects", type=Path, metavar="CSV", help="effects to use instead of matching, one row per man"
+        "--effects", type=Path, metavar="TABLE", help="effects to use instead of matching, one row per man"
     )
     parser.add_argument(
         "--column", metavar="NAME", help="the column of that file that holds them (default effect, or the only one)"
     )
+    add_reading(parser)
     for flag, default, meaning in (
         ("--neighbors", own.n_neighbors, "how many men of each arm a man is matched with"),
         ("--splits", own.n_splits, "how many parts the men are divided into"),
@@ -76,9 +78,12 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     check_folder(options)
+    effects = None
+    if options.effects is not None:
+        effects = read_effects(options.effects, options.column, **read_notation(options))
     with warnings_on_standard_error():
         case = study.run(
-            None if options.effects is None else read_effects(options.effects, options.column),
+            effects,
             matching=study.Matching(options.neighbors, options.splits, options.repeats, options.seed),
             depths=options.depths,
             regularization=options.regularization,
@@ -87,11 +92,9 @@ def run(options: argparse.Namespace) -> int:
             n_jobs=options.jobs,
             verbose=int(sys.stderr.isatty()),
         )
+    written = write_study(case, options.output)
     print(study.summarise(case))
-    try:
-        written = study.write(case, options.output)
-    except OSError as error:
-        print(f"certree demo: {options.output} could not be written in full: {error.strerror}.", file=sys.stderr)
+    if written is None:
         return FAILED
     counts = Counter(path.suffix for path in written)
     print(f"\nwritten to {options.output}: study.txt and")
@@ -108,6 +111,15 @@ def run(options: argparse.Namespace) -> int:
     if case.has_wrong_certificate:
         return FAILED
     return DONE if case.is_complete else LIMITED
+
+
+def write_study(case: study.CaseStudy, folder: Path) -> list[Path] | None:
+    """None if it could not be written. This comes before anything is printed, because a pipe may end after a line."""
+    try:
+        return list(study.write(case, folder))
+    except OSError as error:
+        print(f"certree demo: {folder} could not be written in full: {error.strerror}.", file=sys.stderr)
+        return None
 
 
 def check_folder(options: argparse.Namespace) -> None:
@@ -136,11 +148,12 @@ def name_command() -> str:
     return "certree" if own.stem != "certree" or shutil.which("certree") else os.path.relpath(own)
 
 
-def read_effects(path: Path, column: str | None) -> Array:
+def read_effects(path: Path, column: str | None, **notation: Any) -> Array:
     """Effects from a file. Other columns that it shares with the embedded table show that its rows are in order."""
-    table = read_csv(path)
+    table = read_file(path, **notation)
     if column is None:
-        column = table.names[0] if table.n_columns == 1 else "effect"
+        is_lone = table.n_columns == 1 and not hint_at_separator(table.names)
+        column = table.names[0] if is_lone else "effect"
     effects = read_amounts(table, column, path, can_drop=False)
     data = load_lalonde()
     own = dict(zip(data.feature_names, data.data.T, strict=True)) | {"treat": data.treatment, "re78": data.target}
