@@ -475,6 +475,17 @@ class TestCommand:
         assert "written to" not in printed.out
         assert f"{tmp_path} could not be written in full: File exists." in printed.err
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+    def test_the_folder_is_written_before_anything_is_printed(
+        self, found: study.CaseStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(folder, "has_pictures", lambda: False)
+        monkeypatch.setattr(study, "run", lambda *_, **__: found)
+        with Path("/dev/full").open("w", buffering=1, encoding="utf-8") as full:
+            monkeypatch.setattr(sys, "stdout", full)
+            assert cli.main(["demo", "--output", str(tmp_path)]) == 1
+        assert (tmp_path / "study.txt").stat().st_size > 0
+
     def test_a_note_where_matplotlib_is_missing(
         self,
         found: study.CaseStudy,

@@ -291,6 +291,28 @@ def test_a_full_standard_output_is_a_failure(
     assert load(table.with_name("model.json")).certificate_["status"] == "optimal"
 
 
+@needs_full
+def test_files_are_written_before_anything_is_printed(
+    table: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pipe may be broken by the first line, as by `head`; what was asked for as a file is there all the same."""
+    commands: dict[str, tuple[object, ...]] = {
+        "new.json": ("fit", table, *FIT, "--out"),
+        "policy.json": ("policy", table, *REWARDS, "--out"),
+        "front.csv": ("path", table, *FIT, "--out"),
+        "good.json": ("alternatives", table, *FIT, "--depth", "1", "--out"),
+        "good-cuts.png": ("alternatives", table, *FIT, "--depth", "1", "--plots"),
+        "tree.png": ("show", model, "--plot"),
+    }
+    for name, command in commands.items():
+        place = "good.png" if "--plots" in command else name
+        with Path("/dev/full").open("w", buffering=1, encoding="utf-8") as full:
+            monkeypatch.setattr(sys, "stdout", full)
+            assert run(*command, table.with_name(place)) == 1
+        assert capsys.readouterr().err.endswith("cannot print: No space left on device\n")
+        assert table.with_name(name).stat().st_size > 0, name
+
+
 def test_a_terminal_that_lacks_letters_shows_the_tree(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", shown)

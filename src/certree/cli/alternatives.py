@@ -83,12 +83,15 @@ def run(options: argparse.Namespace) -> int:
     if not known:
         print(f"no tree is known to be good{', so nothing was written' if options.out or options.plots else ''}")
         return LIMITED
+    # Written before anything is printed: the reader of a pipe may have seen enough after a line.
+    is_saved = options.out is None or save(options, options.out, known.to_json(n_trees=options.show))
+    drawn = save_pictures(options, known) if options.plots else []
     print_set(known, options.show)
-    if options.out is not None:
-        if not save(options, options.out, known.to_json(n_trees=options.show)):
-            return FAILED
+    if options.out is not None and is_saved:
         print(f"\nwritten to {options.out}")
-    if options.plots and not save_pictures(options, known):
+    if drawn:
+        print("", *(f"drawn to {path}" for path in drawn), sep="\n")
+    if not is_saved or len(drawn) < len(options.plots or ()):
         return FAILED
     return DONE if trees.is_complete else LIMITED
 
@@ -158,19 +161,16 @@ def list_tests(tree: Tree) -> list[str]:
     return [tree.test(node).describe(digits=READABLE) for node in tree.walk() if tree.column[node] >= 0]
 
 
-def save_pictures(options: argparse.Namespace, trees: TreeSet | BudgetSet) -> bool:
-    """Draws and writes all of them, and says where; False if one could not be written."""
+def save_pictures(options: argparse.Namespace, trees: TreeSet | BudgetSet) -> list[Path]:
+    """Draws and writes all of them; returns those that could be written."""
     drawn: tuple[Callable[[], Any], ...] = (
         lambda: plot_columns(trees)[0],
         lambda: plot_cuts(trees),
         lambda: plot_agreement(trees, random_state=0),
         lambda: plot_trees(trees)[0],
     )
-    are_written = True
-    print()
-    for path, draw in zip(options.plots, drawn, strict=True):
-        if save(options, path, write_picture(draw(), path.suffix[1:], dpi=200)):
-            print(f"drawn to {path}")
-        else:
-            are_written = False
-    return are_written
+    return [
+        path
+        for path, draw in zip(options.plots, drawn, strict=True)
+        if save(options, path, write_picture(draw(), path.suffix[1:], dpi=200))
+    ]

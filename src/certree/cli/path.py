@@ -35,12 +35,13 @@ def run(options: argparse.Namespace) -> int:
     with warnings_on_standard_error():
         path = regularization_path(X, y, weights, n_threads=effective_n_jobs(options.jobs), **read_settings(options))
     rows = path.to_rows()
+    is_saved = save(options, options.out, make_csv([list(rows[0]), *(row.values() for row in rows)]))
     print_path(rows)
     if not path.is_complete:
         print("\na search ended early: a tree may be missing from this list, or not be the best of its size")
+    if not is_saved:
+        return FAILED
     if options.out is not None:
-        if not save(options, options.out, make_csv([list(rows[0]), *(row.values() for row in rows)])):
-            return FAILED
         print(f"\nwritten to {options.out}")
     return DONE if path.is_optimal else LIMITED
 

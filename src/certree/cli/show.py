@@ -45,12 +45,15 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     model = load_certified(options.model)
     shown = choose_names(model.tree_, options)
-    print(export_text(model, **shown), end="\n\n")
-    print(model.certificate_.summary(model.tree_.renamed(labels=shown["class_names"]).labels))
+    text, is_saved = export_text(model, **shown), True
     if options.plot is not None:
         picture = write_picture(plot_tree(model, **shown), options.plot.suffix[1:] or "png", dpi=200)
-        if not save(options, options.plot, picture):
-            return FAILED
+        is_saved = save(options, options.plot, picture)
+    print(text, end="\n\n")
+    print(model.certificate_.summary(model.tree_.renamed(labels=shown["class_names"]).labels))
+    if not is_saved:
+        return FAILED
+    if options.plot is not None:
         print(f"\ndrawn to {options.plot}")
     return DONE
 
