@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--plan", default="published", help="of the suite paper: published, quick, or a TOML file")
     parser.add_argument("--draw", action="store_true", help="of the suite paper: only draw what has been measured")
     parser.add_argument("--repeat", type=int, default=3, help="fits per contender and cell (default 3)")
-    parser.add_argument("--peer-timeout", type=float, default=200, help="seconds a fit may take (default 200)")
+    parser.add_argument("--peer-timeout", type=float, default=200, help="the seconds that a fit may take (default 200)")
     parser.add_argument("--quick", action="store_true", help="few small cells, once, 20 s at most: a smoke test")
     parser.add_argument("--clock", choices=[*CLOCKS], default="wall", help="cpu: processor time; nothing is written")
     parser.add_argument("--patient", action="store_true", help="let a peer finish that has already lost to another")

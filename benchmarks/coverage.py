@@ -77,12 +77,12 @@ def coverage(quick: bool, seconds: float) -> Study:  # noqa: ARG001
     ]  # fmt: skip
     fewest = min(figure["sets"] for figure in figures)
     words = (
-        "Data sets: `make_policy` with 3 columns of 6 values and a planted tree of depth 1; "
-        "`evaluate(PolicyTree())` in five folds, propensities estimated. Shares of the 95 % intervals that hold the "
-        f"truth; with {fewest} sets a share of 95 % is known to within {196 * (0.95 * 0.05 / fewest) ** 0.5:.1f} "
-        "points. Gains: over each action given to everyone. Ratio: how far the value, and the gain over random, were "
-        "off (root mean square) over the mean of the stated errors; below 1 an error is overstated. Gain shown: over "
-        "every single action."
+        "The data sets come from `make_policy` with 3 columns of 6 values and a planted tree of depth 1, and are "
+        "judged by `evaluate(PolicyTree())` in five folds with estimated propensities. The table has the shares of "
+        f"95 % intervals that hold the truth; with {fewest} sets, a share of 95 % is known to within "
+        f"{196 * (0.95 * 0.05 / fewest) ** 0.5:.1f} points. Gains are over each action given to everyone. The ratio is "
+        "how far the value, and the gain over random, were off (root mean square), divided by the mean of the stated "
+        "errors; below 1, an error is overstated. A gain is shown if it is over every single action."
     )
     lines = [words, "", *tabulate(head, rows)]
     return Study("coverage", "What the intervals of policy.evaluate hold", verdicts, lines, figures)

@@ -102,9 +102,9 @@ def _table(rows: list[Row]) -> list[str]:
     head = ["table", "tests", "actions", ONE, TWO, PEER, "ratio", "value", "leaves"]
     head += ["memory", f"with {TWO}", f"of {PEER}"]
     lines = [
-        "No penalty. Value: mean reward of the policy, recomputed from its actions. Memory: the peak of the process,",
-        "in parentheses how far that is above what it held before the fit (of STreeD with its two-valued copy of the",
-        "table). Ratio: STreeD over certree, one thread each.",
+        "There is no penalty. The value is the mean reward of the policy, recomputed from its actions. Memory is the",
+        "peak of the process, and in parentheses how much more that is than before the fit (for STreeD, with its",
+        "two-valued copy of the table). The ratio is the time of STreeD divided by that of certree, one thread each.",
         "",
         *table_head(head),
     ]

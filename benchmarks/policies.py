@@ -73,10 +73,11 @@ def policies(quick: bool, seconds: float) -> Study:
     if not util.find_spec("econml"):
         missing.append("EconML is not installed: pip install 'certree[econml]'")
     words = (
-        "Doubly robust scores with the known chances of the experiment and the default outcome models, the same for "
-        "both trees. In-sample values are means of these scores, recomputed from the predictions. Honest values "
-        f"(standard error) by nested cross-fitting in five folds, certree there with {FOLD_SECONDS:g} s a fit. Seconds "
-        "of the fit alone, one thread, the two in turn in one process, medians; ratio: EconML's over certree's."
+        "Both trees get the same doubly robust scores, made with the known chances of the experiment and the default "
+        "outcome models. In-sample values are means of these scores, recomputed from the predictions. Honest values "
+        "(with standard errors) come from nested cross-fitting in five folds, where certree has "
+        f"{FOLD_SECONDS:g} s per fit. Seconds are medians of the fit alone; the two take turns in one process with one "
+        "thread. The ratio is EconML's time divided by certree's."
     )
     lines = [words, "", *_table(figures), *(["", *missing] if missing else [])]
     return Study("policies", "Policies from two experiments, beside EconML", verdicts, lines, figures)

@@ -45,9 +45,10 @@ def regret(quick: bool, seconds: float) -> Study:
         for depth in DEPTHS
     ]
     words = (
-        f"Mean over {sets} data sets (± standard error) of what a `PolicyTree` of the planted depth (at least 1) on "
-        "doubly robust scores loses against the planted policy, on a population of the same kind. `make_policy`: 5 "
-        f"columns of 20 values, three actions, effect {EFFECT:g}, noise 1, confounded logging."
+        "How much mean reward a `PolicyTree` of the planted depth (at least 1) on doubly robust scores loses compared "
+        f"with the planted policy, on a population of the same kind: the mean over {sets} data sets (± standard error) "
+        f"from `make_policy` with 5 columns of 20 values, three actions, effect {EFFECT:g}, noise 1 and confounded "
+        "logging."
     )
     lines = [words, "", *tabulate(["planted depth", *(f"{n:,} rows" for n in sizes)], rows)]
     return Study("regret", "What a learned policy loses as the log grows", verdicts, lines, figures)

@@ -19,15 +19,16 @@ from benchmarks.suites import Row, Suite, memory_growth
 from benchmarks.tables import load
 
 METHOD = (
-    "Every fit in a fresh process, contenders in turn, one thread unless said; seconds of the whole `fit` call on "
-    "arrays that lie ready, median of the repeats (fits of milliseconds are repeated inside the process too). The "
-    "objective of every tree is recomputed from its predictions and must agree. A peer that has clearly lost to the "
-    "other one, or that reached its time limit, is stopped and shown as “> s”. † A peer's figure of an earlier day."
+    "Every fit runs in a fresh process, contenders take turns, and each has one thread unless the table says "
+    "otherwise. Seconds are those of the whole `fit` call on arrays in memory, and the median of the repeats (fits of "
+    "milliseconds are also repeated inside the process). The objective of every tree is recomputed from its "
+    "predictions and must agree. A peer that has clearly lost to the other one, or that reached its time limit, is "
+    "stopped and shown as “> s”. † marks a peer's figure from an earlier day."
 )
 METHOD_TOGETHER = (
-    "Every row in a fresh process in which its contenders take turns, one thread; seconds of the whole `fit` call on "
-    "arrays that lie ready, median of the turns. The objective of every tree is recomputed from its predictions. What "
-    "reached its time limit is shown as “> s”, with the best tree it had."
+    "Every row is measured in a fresh process, in which its contenders take turns with one thread each. Seconds are "
+    "those of the whole `fit` call on arrays in memory, and the median of the turns. The objective of every tree is "
+    "recomputed from its predictions. A fit that reached its time limit is shown as “> s”, with the best tree it had."
 )
 
 

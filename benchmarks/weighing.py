@@ -115,10 +115,11 @@ def _weighing_table(rows: list[Row]) -> list[str]:
     head += [*(f"ratio of {method}" for method in METHODS[1:]), *(f"objective of {method}" for method in METHODS)]
     head += [f"gap of {method}" for method in METHODS[1:]]
     lines = [
-        "Weights balance sex (FICO: ExternalRiskEstimate in ten quantile bins). *Guessed* thresholds stand where all",
-        f"of them are out of reach at that depth: not settled in {MOST_SECONDS:g} s a fit, for most λ. A time after",
-        "“>” was ended by that limit. Ratio: time over that of direct. Objectives are those of the true weights; gap:",
-        "objective less that of direct. Duplication with factor 100; three draws a row.",
+        "The weights balance sex (on FICO: ExternalRiskEstimate in ten quantile bins). *Guessed* thresholds are used",
+        f"where a fit over all thresholds does not end within {MOST_SECONDS:g} s for most λ. A time after “>” was",
+        "ended by that limit. A ratio is a time divided by that of direct. Objectives are those of the true weights,",
+        "and a gap is an objective minus that of direct. Duplication has factor 100, and sampling draws three times",
+        "per row.",
         "",
         *table_head(head),
     ]

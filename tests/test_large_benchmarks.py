@@ -93,7 +93,7 @@ def test_streed_says_what_it_cannot_take(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(UnsupportedError, match="no penalty"):
         adapters.fit_streed_policy(table, 2, 0.01, None, None)
     monkeypatch.setattr(adapters.base, "MOST_BINARISED_BYTES", 200 * 15)
-    with pytest.raises(UnsupportedError, match="two-valued column a test: 16 of them"):
+    with pytest.raises(UnsupportedError, match="two-valued column per test: 16 of them"):
         adapters.fit_streed_policy(table, 2, 0.0, None, None)
 
 

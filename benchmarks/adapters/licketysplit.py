@@ -18,7 +18,7 @@ def fit_licketysplit(
         raise UnsupportedError("LicketySPLIT is measured on two labels")
     n_bytes = len(table.y) * table.n_thresholds
     if n_bytes > base.MOST_BINARISED_BYTES:
-        raise UnsupportedError(f"not tried, LicketySPLIT needs a two-valued column a test: {n_bytes / 1e9:.1f} GB")
+        raise UnsupportedError(f"not tried, LicketySPLIT needs a two-valued column per test: {n_bytes / 1e9:.1f} GB")
     tests = binarised(table)
     model = LicketySPLITClassifier(lambda_leaf=penalty, depth_budget=depth, lookahead_k=lookahead)
     start = clock()

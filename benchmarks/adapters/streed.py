@@ -48,7 +48,7 @@ def fit_streed_policy(table: Table, depth: int, penalty: float, weights: Weights
     n_bytes = len(table.y) * table.n_thresholds
     if n_bytes > base.MOST_BINARISED_BYTES:
         size = f"{table.n_thresholds:,} of them, {n_bytes / 1e9:.1f} GB before a search begins"
-        raise UnsupportedError(f"not tried, STreeD needs a two-valued column a test: {size}")
+        raise UnsupportedError(f"not tried, STreeD needs a two-valued column per test: {size}")
     tests, costs = binarised(table), _cost_vectors(table)
     limit = time_limit if time_limit is not None else 1e6
     model = STreeDInstanceCostSensitiveClassifier(max_depth=depth, time_limit=limit)
