@@ -1,5 +1,6 @@
-"""A data frame as it comes: numbers and a stray word, text, ordered categories, booleans, missing values; then the tree
-as text, JSON and a picture.
+"""A data frame as it comes, with numbers and a stray word, text, ordered categories, booleans and missing values.
+
+It ends with the tree as text, as JSON and as a picture.
 
 python examples/messy_frame.py [directory for the files]
 """
@@ -30,7 +31,7 @@ is_small = frame["plan"] <= "plus"
 leaves = (frame["complained?"] & is_small) | (frame["age (years)"] < 25) | (frame["calls"] > 5)
 y = np.where(leaves ^ (rng.random(n) < 0.1), "leaves", "stays")
 
-# One cell that is no number makes categories of the ages: a warning says so, and names the cell.
+# A single cell that is not a number turns the ages into categories. A warning says so, and names the cell.
 age = "age (years)"
 spoilt = frame.assign(**{age: frame[age].astype(object).where(frame.index != 17, "unknown")})
 model = certree.SparseTreeClassifier(max_depth=4, regularization=0.01, class_weight="balanced")

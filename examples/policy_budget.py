@@ -1,4 +1,4 @@
-"""Whom to write, whom to call, with so much money? The best tree within a budget, with proof, and the whole curve.
+"""Who gets a letter and who gets a call, within a budget? The best tree with its proof, and what every budget buys.
 
 python examples/policy_budget.py [directory for the picture]
 """
@@ -16,7 +16,7 @@ log = make_policy(1500, 4, n_actions=3, depth=2, n_values=12, noise=1.0, random_
 scores = doubly_robust(log.data, log.treatment, log.outcome, random_state=0)
 rewards = pd.DataFrame(scores.rewards, columns=["nothing", "letter", "call"])
 
-# What an action spends of the budget, in units of its own; the rewards know nothing of it.
+# What each action takes from the budget, in a unit of its own. It is not subtracted from the rewards.
 spends = {"nothing": 0.0, "letter": 1.0, "call": 4.0}
 model = PolicyTree(max_depth=2, budget=1.2).fit(log.data, rewards, spends=spends)
 print(export_text(model, digits=3))

@@ -1,6 +1,7 @@
 """From a log of decisions to a certified policy and what it is worth on people it has not seen.
 
-Three actions, logged with chances that depend on the person; what came of each is noisy. Scores, tree, evaluation.
+The log has three actions, whose chances depend on the person, and noisy outcomes. The example computes scores, fits a
+tree and evaluates it.
 
     python examples/policy_from_log.py
 """
@@ -17,7 +18,7 @@ names = pd.Series(["none", "letter", "call"])
 actions = {"none": 0.0, "letter": 0.05, "call": 0.3}
 treatment, outcome = names[log.treatment].to_numpy(), log.outcome
 
-# What each action would have brought each person, less what it costs; `actions` in the order that breaks ties.
+# What each action would have brought each person, minus what it costs. Ties go to the action that comes first.
 settings = {"costs": actions, "actions": list(actions), "random_state": 0}
 scores = policy.doubly_robust(people, treatment, outcome, **settings)
 print(scores.summary(), end="\n\n")
@@ -26,5 +27,6 @@ model = PolicyTree(max_depth=2, min_samples_leaf=50).fit(people, scores)
 print(certree.export_text(model, digits=4))
 print(f"{model.status_}: no policy tree of depth 2 has a greater mean of these scores than {model.value_:.4f}\n")
 
-# The figure above is what the tree was chosen for. This one is not: everything is learned anew without each fold.
+# The tree was chosen to maximise the figure above, so it is too optimistic. Here everything is learned again without
+# each fold, and judged on it.
 print(policy.evaluate(model, people, treatment, outcome, **settings).summary())

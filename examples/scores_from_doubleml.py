@@ -1,7 +1,7 @@
 """DoubleML's cross-fitted predictions as doubly robust rewards of a certified policy tree.
 
 `predictions` of a DoubleMLIRM holds the outcome models (ml_g0, ml_g1) and the propensity (ml_m) of every row, by models
-that have not seen it; the scores are made of them in two lines. Needs doubleml.
+that have not seen it. Two lines turn them into scores. Needs doubleml.
 
     python examples/scores_from_doubleml.py
 """

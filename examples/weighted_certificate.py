@@ -1,8 +1,8 @@
 """A weighted tree and the proof that it is best.
 
-722 men of the NSW job training experiment: whose earnings rose from 1975 to 1978? A mistake weighs the dollars by which
-a man's earnings moved. The fitted tree comes with a certificate, and the certificate is checked against the raw table
-without the engine that made it.
+Whose earnings rose between 1975 and 1978, among the 722 men of the NSW job training experiment? A wrong prediction
+costs the number of dollars by which the man's earnings changed. The fitted tree comes with a certificate, which is
+checked against the raw table without the engine.
 
     python examples/weighted_certificate.py
 """

@@ -11,8 +11,8 @@ import pandas as pd
 from certree import PolicyTree, plot_tree, policy
 from certree.datasets import make_policy
 
-made = make_policy(1500, 3, n_actions=2, depth=1, effect=0.6, random_state=0)
-people = pd.DataFrame(made.data, columns=["age", "income", "visits"])
+made = make_policy(1500, 3, n_actions=2, depth=1, effect=0.6, n_values=50, random_state=0)
+people = pd.DataFrame(made.data + np.array([18, 10, 0]), columns=["age", "income", "visits"])
 treatment = np.where(made.treatment == 1, "letter", "none")
 chances, actions = {"none": 0.5, "letter": 0.5}, ["none", "letter"]
 trial = policy.Log(people, treatment, made.outcome, propensity=chances, actions=actions)

@@ -3,7 +3,7 @@ What every budget buys
 ======================
 
 A call costs four times as much as a letter. The curve has a point for every policy tree that is best at some price of
-spending, and a line that no tree is above.
+spending, and it is proved that no tree lies above the line.
 """
 
 from certree import PolicyTree, policy

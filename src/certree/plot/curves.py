@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, str] = ("mean spend", "value")) -> Axes:
-    """Draw value against spend: a point for every tree of a `BudgetCurve`, and the line that no tree is above.
+    """Draw value against spend: a point for every tree of a `BudgetCurve`, and a line that no tree lies above.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, s
     is_exact = curve.is_complete
     ax.plot(
         spends, heights, "o-" if is_exact else "o--", color=PALETTE[0], linewidth=1.5, markersize=4,
-        label="no tree is above" if is_exact else "a search ended early",
+        label="proved: no tree lies above" if is_exact else "a search ended early",
     )  # fmt: skip
     ax.set(xlabel=names[0], ylabel=f"{names[1]} − penalty of leaves" if has_penalty else names[1])
     ax.spines[["top", "right"]].set_visible(False)

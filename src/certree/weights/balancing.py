@@ -108,7 +108,7 @@ class BalancingWeights:
             bottom = bottom + heights
         ax.set_xlabel("weight")
         ax.set_ylabel("rows")
-        ax.set_title(f"effective sample size {self.effective_sample_size:.0f} of {len(self)}")
+        ax.set_title(f"effective sample size {self.effective_sample_size:,.0f} of {len(self):,}")
         ax.legend(title="group")
         return ax
 
