@@ -118,10 +118,11 @@ bench: .venv-bench/installed .venv-bench/tables
 paper: .venv-bench/installed .venv-bench/dl85
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks --suite paper $(BENCH_ARGS)
 
-# The tests that compare optima and sets of good trees with other packages, and those of the study's adapters; `make test`
-# skips them, because those packages are not installed there.
+# The tests that compare optima and sets of good trees with other packages, those of the study's adapters, and the other
+# packages' side of docs/coming-from.md; `make test` skips them, because those packages are not installed there.
 agreement: .venv-bench/installed
-	.venv-bench/bin/pytest tests/test_oracle.py tests/test_tree_set.py tests/test_paper_study.py -k "agrees or praxis or treefarms or gosdt or dl85 or adapters"
+	.venv-bench/bin/pytest tests/test_oracle.py tests/test_tree_set.py tests/test_paper_study.py tests/test_coming_from.py \
+	    -k "agrees or praxis or treefarms or gosdt or dl85 or adapters or other_side"
 
 clean:
 	rm -rf .venv-demo .venv-test .venv-lint .venv-bench .venv-docs certree-demo docs/gallery docs/api/generated sg_execution_times.rst report.html build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

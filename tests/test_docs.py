@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import os
 import re
 import shlex
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -175,6 +178,41 @@ def test_what_else_is_to_be_typed_exists(page: Path) -> None:
         from benchmarks.__main__ import STUDIES, SUITES
 
         assert suites <= {*SUITES, *STUDIES, "paper"}
+
+
+class Understood(Exception):  # noqa: N818
+    """The options were read, and that is all that is asked here."""
+
+
+def find_programs() -> list[Any]:
+    """The commands of all pages that start a benchmark or the fuzzer, unless they have words in capitals to replace."""
+    found = {}
+    for page in [*PAGES, *OTHERS]:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for module, options in re.findall(r"python -m ((?:benchmarks|tests\.fuzz)[.\w]*)([^`#\n]*)", text):
+            if not re.search(r" [A-Z]", options):
+                found[f"{module}{options}".strip()] = (module, shlex.split(options))
+    return [pytest.param(*command, id=name) for name, command in found.items()]
+
+
+@pytest.mark.parametrize(("module", "options"), find_programs())
+def test_the_commands_of_benchmarks_are_understood(
+    module: str, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take minutes to hours; that they work is for their own tests."""
+    name = module if "." in module and module != "tests.fuzz" else f"{module}.__main__"
+    pytest.importorskip("dask.distributed") if name in ("benchmarks.scale", "benchmarks.long_search") else None
+    program = importlib.import_module(name)
+    read = argparse.ArgumentParser.parse_args
+
+    def stop(parser: argparse.ArgumentParser, *given: Any) -> None:
+        read(parser, *given)
+        raise Understood
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", stop)
+    monkeypatch.setattr(sys, "argv", [name, *options])
+    with pytest.raises(Understood):
+        program.main()
 
 
 def test_the_first_steps_print_what_they_show(
