@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 
 from certree import (
@@ -114,6 +115,16 @@ class TestReading:
             SparseTreeClassifier(1).fit(X, [0, 0, 1])
         advice = str(said.value).rpartition(": ")[2]
         assert eval(advice, {"X": X}).tolist() == [0, 10, 31]
+        frame = polars.from_pandas(X)
+        with pytest.raises(ValueError, match=r"\(with dt.total_days\(\) in polars\)"):
+            SparseTreeClassifier(1).fit(frame, [0, 0, 1])
+        assert eval(advice.replace("dt.days", "dt.total_days()"), {"X": frame}).to_list() == [0, 10, 31]
+
+    @pytest.mark.parametrize("cell", [["a", "b"], ("a", "b"), {"a", "b"}, np.array(["a", "b"])])
+    def test_lists_in_a_column_are_named_as_such(self, cell: object) -> None:
+        X = pd.DataFrame({"tags": [cell] * 3})
+        with pytest.raises(TypeError, match="column 'tags' holds several values per row; make a column of each first"):
+            SparseTreeClassifier(1).fit(X, [0, 0, 1])
 
     def test_rows_without_a_weight_are_named_with_what_to_do(
         self, customers: Path, capsys: pytest.CaptureFixture[str]

@@ -324,7 +324,8 @@ def _read_column(values: Array, name: str) -> tuple[Array, bool]:
         raise ValueError(f"Complex data not supported: column {name!r}")
     if kind in "mM":
         raise ValueError(
-            f"column {name!r} holds dates or times ({values.dtype}); turn it into numbers first, such as days: "
+            f"column {name!r} holds dates or times ({values.dtype}); turn it into numbers first, such as days (with "
+            "dt.total_days() in polars): "
             f"(X[{name!r}] - X[{name!r}].min()).dt.days"
         )
     if kind != "O":
@@ -352,6 +353,8 @@ def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
             values[is_nan] = None
             present = set(map(type, values)) - {type(None)}
     for kind in present:
+        if issubclass(kind, (list, tuple, set, np.ndarray)):
+            raise TypeError(f"column {name!r} holds several values per row; make a column of each first")
         if not issubclass(kind, _PLAIN_TYPES):
             raise TypeError(
                 f"column {name!r} holds a {kind.__name__}: argument must be a string or a real number, "
