@@ -411,7 +411,7 @@ def _read_propensity(propensity: Any, n_rows: int, names: tuple[Value, ...]) -> 
     if known.shape not in (shape, (len(names),)):
         raise ValueError(
             f"propensity must be one number per action ({len(names)}), n × K {shape} or, with two actions, the chance "
-            f"of {names[-1]!r} alone; not of shape {known.shape}"
+            f"of action {names[-1]!r} alone; not of shape {known.shape}"
         )
     source = propensity if known.shape == shape else None
     known = np.broadcast_to(known, shape)
