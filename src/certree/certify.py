@@ -177,8 +177,8 @@ def check(
     Raises
     ------
     ValueError
-        If the table cannot be read, or something that the certificate needs is missing beside it. A certificate that
-        does not hold is no error: the verdict says so.
+        If the table cannot be read, or if something that the certificate needs is missing. A certificate that does
+        not hold is not an error: the verdict says so.
 
     Examples
     --------
@@ -757,9 +757,9 @@ def check_set(
 ) -> SetVerdict:
     """Check the certificate of a set of good trees, and some of its trees, against a table.
 
-    Every tree must be a good one: it keeps the constraints, costs what the threshold allows, and is there once. `prove`
-    looks at every tree of the table besides, compares the optimum, and counts: for tiny tables only. The table comes as
-    in `check`.
+    Every tree must be a good one: it keeps the constraints, costs no more than the threshold, and occurs only once.
+    `prove` also looks at every possible tree, compares the optimum, and counts; it is for tiny tables only. The table
+    is given as in `check`.
 
     Parameters
     ----------
@@ -789,8 +789,8 @@ def check_set(
     Raises
     ------
     ValueError
-        If the mapping is no certificate of a set, if something is missing beside the table, or if the table is too
-        large for a look at every tree.
+        If the mapping is not the certificate of a set, if something that it needs is missing, or if the table is too
+        large to look at every tree.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Limits:
-    """What the search may use. None is no limit; a reached limit ends it with the best tree so far and a true bound.
+    """What a search may use; None means no limit. At a limit it ends with the best tree so far and a bound that holds.
 
     Raises
     ------

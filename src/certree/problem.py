@@ -173,7 +173,7 @@ class Problem:
     def from_costs(
         cls, X: Any, costs: Any, weights: Any = None, *, labels: Sequence[Any] | None = None, **settings: Any
     ) -> Problem:
-        """Cost-sensitive labels: `costs` (rows × labels, not negative) as given, times the weights; Z their sum.
+        """Cost-sensitive labels: what each label costs, times the weights; Z is the sum of the weights.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class Problem:
 
     @property
     def has_room_to_split(self) -> bool:
-        """Whether a split might help and meet the constraints: of one label, the lone leaf is the best tree."""
+        """Whether a split might help and meet the constraints: with one label, the lone leaf is the best tree."""
         return len(self.labels) > 1 and self.allows_split
 
     @property
@@ -359,7 +359,7 @@ class Problem:
         return np.asarray(np.unique(key, return_inverse=True)[1])
 
     def scale(self, objective: float) -> float:
-        """What an error in the objective of a tree is compared with: that objective, or what no test at all brings."""
+        """What an error in an objective is compared with: it, or that of the best lone leaf if that is larger."""
         assert self.costs is not None
         lone = min(math.fsum(column.tolist()) for column in self.costs.T) / self.normaliser
         return max(objective, lone + self.regularization)
@@ -376,7 +376,7 @@ class Problem:
         return np.asarray(cells.reshape(n_groups, n_labels) @ (1.0 - np.eye(n_labels)))
 
     def floor(self) -> float:
-        """What no tree can be below, known without a search.
+        """A bound that no tree is below, known without a search.
 
         A lone leaf costs what it costs; any other tree has at least two leaves, and gives one label to rows that no
         test tells apart. With a start there is no lone leaf, and there are at least the leaves of the start.

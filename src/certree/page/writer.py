@@ -94,8 +94,8 @@ def report(
     path : str or Path, default="report.html"
         Where the page is written; a file that is there is replaced, as a whole or not at all.
     log : policy.Log, default=None
-        Beside rewards: the log of decisions that they were made from, for the worth of a policy on rows unseen in
-        learning.
+        With rewards: the log of decisions that they come from, which the value of a policy on rows that it has not
+        seen depends on.
     evaluation : Evaluation or LossEvaluation, default=None
         Made before, by `policy.evaluate` or `certree.evaluate`. None: made here, where the data allow it.
     spends, control :
@@ -104,8 +104,8 @@ def report(
         A sensitive group of each row, for rates and worth by group: of a policy on held-out rows, of a classifier in
         sample.
     title, notes, licence : str, default=None
-        The heading, without which a classifier's page names the column of `y`; a Markdown text of the author's about
-        intended use and limits; the licence of the data.
+        The heading, without which a classifier's page names the column of `y`; your own text about intended use and
+        limits, as Markdown; the licence of the data.
     names, labels, units : mappings, default=None
         What columns and labels are called on the page, by their own names, and the units of numeric columns.
     reward_unit : str, default=None
@@ -118,12 +118,12 @@ def report(
     folds : int, default=5
         Of what is judged on held-out rows.
     time_limit : float, default=60.0
-        Seconds for what has to be computed. A section that there is no time for says so.
+        Seconds for what has to be computed. A section for which there is no time says so.
     random_state : int, RandomState instance or None, default=0
         How rows fall into folds.
     hide_below : int or None, default=None
-        Figures of leaves, groups and bars with fewer rows are not shown, because they could reveal a person, nor others
-        that they could be worked out from; see `Tree.veiled`. Each tree of the page is veiled by itself.
+        Figures of leaves, groups and bars with fewer rows are not shown, because they could reveal a person; nor are
+        figures from which these could be worked out; see `Tree.veiled`. Each tree of the page is veiled by itself.
     verbose : int, default=0
         1 shows a progress bar that says what is being computed.
 

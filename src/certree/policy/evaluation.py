@@ -198,11 +198,11 @@ class Evaluation:
 
     @property
     def has_gain(self) -> bool:
-        """Whether the policy is shown to beat every single action, with a budget as far as that pays for it: each
-        interval of a gain lies above 0.
+        """Whether the policy is shown to beat every single action, as far as a budget pays for it: the interval of
+        every gain lies above 0.
 
-        All must, so no correction for looking at several is due: where one action is as good as the policy, the
-        chance of all intervals lying above 0 is at most that of its own.
+        All of them must, so no correction for multiple comparisons is needed: if one action is as good as the policy,
+        the chance that all intervals lie above 0 is at most that of its own.
         """
         gains = [baseline.gain for baseline in self.baselines] or self.gains.values()
         return all(gain.low > 0 for gain in gains)

@@ -190,7 +190,7 @@ class MatchingEffects(BaseEstimator):
         Parameters
         ----------
         X : array or frame, rows × columns
-            The columns of `fit`. A category that it did not see is none of those it saw.
+            The columns of `fit`. A category that it did not see counts as none of those that it saw.
         return_std : bool, default=False
             Whether to return standard errors too.
 

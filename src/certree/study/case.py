@@ -266,7 +266,7 @@ def run(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> CaseStudy:
-    """The whole study. Ctrl-C ends all of it: with what was found so far, once there is a tree.
+    """Run the whole study. Ctrl-C ends it with what was found so far, if there is a tree by then.
 
     Parameters
     ----------
@@ -283,9 +283,9 @@ def run(
     treatment_cost : float, default=1000.0
         Dollars that the programme costs per man, for the policy; the study also says what happens if it is free.
     variations : sequence of Matching, default=None
-        The settings that labels are compared over. None: the study's and thirteen others.
+        The settings that labels are compared over. None: the study's and fourteen others.
     repeats : int, default=2
-        Deals into folds in the honest evaluation of the policy.
+        How many times the rows are divided into folds in the evaluation of the policy.
     n_jobs : int or None, default=None
         Threads that search for a tree. None is one, -1 all.
     verbose : int, default=0
