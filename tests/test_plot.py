@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from itertools import pairwise
@@ -273,6 +274,27 @@ def test_cuts_stand_where_their_rows_are(good: TreeSet) -> None:
     assert {label.get_text() for label in ax.get_yticklabels()} == {cut.column for cut in cuts}
     ages = [cut.threshold for cut in cuts if cut.column == "age"]
     assert any(f"{min(ages):g} to {max(ages):g}" in words for words in words_of(ax))
+
+
+def test_pictures_of_a_set_have_room_for_long_names_and_categories() -> None:
+    rng = np.random.default_rng(0)
+    words = ["a category with quite a long name of its own", "another one, which is about as long as that"]
+    X = pd.DataFrame({f"{LONG}_{place}": rng.normal(size=200) for place in range(3)})
+    X["region_of_the_household_in_the_first_year"] = rng.choice(words, 200)
+    y = (X[f"{LONG}_0"] > 0) ^ (X["region_of_the_household_in_the_first_year"] == words[0])
+    trees = good_trees(X, y, tolerance=0.02, max_depth=2, thresholds=5)
+    cuts = plot_cuts(trees)
+    assert f"== '{words[0]}'" in " ".join(" ".join(words_of(cuts)).split())
+    assert not any(re.search(r"\.\d{6}", text) for text in words_of(cuts))
+    for axes in ([cuts], list(plot_columns(trees)), [plot_agreement(trees, random_state=0)], plot_trees(trees)):
+        figure = axes[0].figure
+        figure.canvas.draw()
+        for ax in axes:
+            for text in (*ax.texts, ax.title, *(ax.get_yticklabels() if ax.axison else ())):
+                own = text.get_window_extent()
+                assert not text.get_text() or (own.x0 >= 0 and own.x1 <= figure.bbox.width), text.get_text()
+    titles = [ax.title.get_window_extent() for ax in axes]
+    assert not any(one.overlaps(two) for one, two in pairwise(titles))
 
 
 def test_agreement_counts_every_row_once(good: TreeSet) -> None:

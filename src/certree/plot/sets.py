@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from certree.plot.boxes import INK, LINE, PALE_INK
+from certree.plot.boxes import INK, LINE, PALE_INK, wrap
 from certree.plot.canvas import import_pyplot, text_width
 from certree.plot.trees import plot_tree
 from certree.tree import READABLE, format_number
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 20
 """Of a picture; the others have the smallest shares and prices."""
+WIDEST_TITLE = 40
+"""Characters on a line above a tree; names are longer."""
 WIDEST_ROW = 16.0
 """Inches, after which trees go on in the next row."""
 
@@ -139,10 +141,11 @@ def plot_cuts(trees: Any, *, ax: Axes | None = None) -> Axes:
                 100 * cut.share, place - 0.12 - 0.24 * nearness, place + 0.12 + 0.24 * nearness,
                 color=PALETTE[0], alpha=0.25 + 0.75 * nearness, linewidth=1.8,
             )  # fmt: skip
-        _write(ax, 103, place, _range_of(cuts[name]))
+        # Beside the axes and not within them, so that the layout makes room for words of any length.
+        _write(ax, 1.02, place, "\n".join(wrap(_range_of(cuts[name]))), transform=ax.get_yaxis_transform())
         ax.hlines(place, 0, 100, color=LINE, linewidth=0.5, zorder=0)
     ax.set_yticks(places, names)
-    ax.set(xlim=(0, 140), ylim=(-0.6, max(len(names), 1) - 0.4), xlabel="share of the rows on which the test holds")
+    ax.set(xlim=(0, 101), ylim=(-0.6, max(len(names), 1) - 0.4), xlabel="share of the rows on which the test holds")
     ax.set_xticks([0, 25, 50, 75, 100], ["0", "25 %", "50 %", "75 %", "100 %"])
     _clear(ax, end=100)
     if not names:
@@ -271,7 +274,8 @@ def plot_trees(
         marked |= {node for node in range(tree.n_nodes) if _question(tree, node) not in asked}
         told = [words, f"objective {member.objective:.4g}"]
         told += [f"{is_other.sum():,} of {len(leaf):,} rows decided otherwise"] if place > 0 else []
-        pictures.append((tree, marked, [line for line in told if line]))
+        told = [part for line in told if line for part in wrap(line, WIDEST_TITLE)]
+        pictures.append((tree, marked, told))
         probe: Any = plot_tree(tree, font_size=font_size).figure
         width, height = probe.get_size_inches()
         plt.close(probe)
@@ -282,7 +286,7 @@ def plot_trees(
         if rows[-1] and sum(sizes[other][0] for other in rows[-1]) + width > WIDEST_ROW:
             rows.append([])
         rows[-1].append(place)
-    title = 3.6 * 1.3 * font_size / 72  # inches; three lines
+    title = (max(len(told) for *_, told in pictures) + 0.6) * 1.3 * font_size / 72  # inches
     heights = [max(sizes[place][1] for place in row) + title for row in rows]
     width, height = max(sum(sizes[place][0] for place in row) for row in rows), sum(heights)
     figure, axes, top = plt.figure(figsize=(width, height)), [], height
@@ -312,14 +316,21 @@ def _price(fact: Any) -> float:
 def _range_of(cuts: Sequence[Any]) -> str:
     """Which tests a column has, in a few words."""
     thresholds = [cut.threshold for cut in cuts if not math.isnan(cut.threshold)]
-    if len(thresholds) < len(cuts) or len(cuts) == 1:
-        return cuts[0].test.removeprefix(cuts[0].column).strip() if len(cuts) == 1 else f"{len(cuts)} tests"
+    if len(cuts) == 1:
+        text = str(cuts[0].test.removeprefix(cuts[0].column).strip())
+        for threshold in thresholds:
+            short = format_number(threshold, READABLE)
+            relation = "<" if float(short.replace(",", "")) > threshold else "<="
+            text = text.replace(f"<= {format_number(threshold)}", f"{relation} {short}")
+        return text
+    if len(thresholds) < len(cuts):
+        return f"{len(cuts)} tests"
     ends = [format_number(end, READABLE) for end in (min(thresholds), max(thresholds))]
     return f"{ends[0]} to {ends[1]}"
 
 
-def _write(ax: Axes, x: float, y: float, words: str) -> None:
-    ax.text(x, y, words, va="center", fontsize="small", color=PALE_INK, parse_math=False)
+def _write(ax: Axes, x: float, y: float, words: str, **more: Any) -> None:
+    ax.text(x, y, words, va="center", fontsize="small", color=PALE_INK, parse_math=False, **more)
 
 
 def _clear(ax: Axes, end: float | None = None) -> None:
