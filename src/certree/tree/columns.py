@@ -184,7 +184,8 @@ def format_number(number: float, digits: Digits = None) -> str:
 
     A number with more digits before the point than asked for is rounded to a whole one: 13190 and not 1.319e+04.
     READABLE rounds only what nobody would write out: 8940.03 (for 8940.029999999999) and 1987.5 stay as they are,
-    0.011880276333919991 becomes 0.01188, and five digits before the point have a separator.
+    0.011880276333919991 becomes 0.01188, and five digits before the point have a separator. Four have none: a year
+    would read 1,975.
     """
     if digits == READABLE:
         short = float(format(float(number), ".10g"))
