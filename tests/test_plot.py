@@ -19,9 +19,10 @@ from matplotlib.patches import FancyBboxPatch
 from test_export import MESSY, fit_messy, lone_leaf, make_tree, stump
 
 from certree import PolicyTree, SparseTreeClassifier, TreeSet, good_trees, policy, regularization_path
-from certree.plot import plot_agreement, plot_columns, plot_cuts, plot_tree, plot_trees
+from certree.plot import plot_agreement, plot_budget_curve, plot_columns, plot_cuts, plot_tree, plot_trees
 from certree.plot.boxes import WIDEST_LINE, wrap
 from certree.tree import Column, Tree
+from certree.weights import balance
 
 
 @pytest.fixture(autouse=True)
@@ -295,6 +296,27 @@ def test_pictures_of_a_set_have_room_for_long_names_and_categories() -> None:
                 assert not text.get_text() or (own.x0 >= 0 and own.x1 <= figure.bbox.width), text.get_text()
     titles = [ax.title.get_window_extent() for ax in axes]
     assert not any(one.overlaps(two) for one, two in pairwise(titles))
+
+
+def test_curves_and_weights_have_room_for_long_names() -> None:
+    rng = np.random.default_rng(0)
+    spends, rewards = {0: 0, 1: 1}, np.column_stack([np.zeros(60), rng.normal(size=60)])
+    curve = policy.budget_curve(rng.normal(size=(60, 1)), rewards, spends=spends, max_depth=1)
+    group = rng.choice([f"{LONG}_{place}" for place in range(4)], 200)
+    along, up = "mean spend per person and month, in dollars of the year 2024", "mean " * 15
+    for ax in (plot_budget_curve(curve, names=(along, up)), balance(group).plot()):
+        figure = ax.figure
+        figure.canvas.draw()
+        legend = ax.get_legend()
+        for text in filter(
+            lambda text: text.get_text(), (ax.xaxis.label, ax.yaxis.label, ax.title, *legend.get_texts())
+        ):
+            own = text.get_window_extent()
+            assert own.x0 >= 0
+            assert own.x1 <= figure.bbox.width
+            assert own.y0 >= 0
+            assert own.y1 <= figure.bbox.height
+    assert legend.get_window_extent().x0 >= ax.get_window_extent().x1  # no bar is hidden
 
 
 def test_agreement_counts_every_row_once(good: TreeSet) -> None:

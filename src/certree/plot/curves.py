@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from certree.plot.boxes import wrap
 from certree.plot.canvas import import_pyplot
 from certree.tree.words import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+WIDEST_NAME = 36
+"""Characters on a line along an axis, which may be no longer than the axis itself."""
 
 
 def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, str] = ("mean spend", "value")) -> Axes:
@@ -50,7 +54,8 @@ def plot_budget_curve(curve: Any, *, ax: Axes | None = None, names: tuple[str, s
         spends, heights, "o-" if is_exact else "o--", color=PALETTE[0], linewidth=1.5, markersize=4,
         label="proved: no tree lies above" if is_exact else "a search ended early",
     )  # fmt: skip
-    ax.set(xlabel=names[0], ylabel=f"{names[1]} − penalty of leaves" if has_penalty else names[1])
+    height = f"{names[1]} − penalty of leaves" if has_penalty else names[1]
+    ax.set(xlabel="\n".join(wrap(names[0], WIDEST_NAME)), ylabel="\n".join(wrap(height, WIDEST_NAME)))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="lower right", fontsize="small")
     return ax

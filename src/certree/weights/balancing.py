@@ -97,10 +97,12 @@ class BalancingWeights:
 
     def plot(self, ax: Axes | None = None, *, bins: int = 30) -> Axes:
         """The histogram of the weights, with the groups stacked. Needs matplotlib."""
+        beside: dict[str, Any] = {}
         if ax is None:
             import matplotlib.pyplot as plt
 
-            ax = plt.figure().add_subplot()
+            ax = plt.figure(layout="constrained").add_subplot()
+            beside = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0)}  # names may be long, and must hide no bar
         rows, edges = self.histogram(bins)
         bottom = np.zeros(len(edges) - 1)
         for name, heights in zip(self.groups, rows, strict=True):
@@ -109,7 +111,7 @@ class BalancingWeights:
         ax.set_xlabel("weight")
         ax.set_ylabel("rows")
         ax.set_title(f"effective sample size {self.effective_sample_size:,.0f} of {len(self):,}")
-        ax.legend(title="group")
+        ax.legend(title="group", fontsize="small", frameon=False, **beside)
         return ax
 
 
