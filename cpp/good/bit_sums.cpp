@@ -49,16 +49,29 @@ void BitSums::start() {
 }
 
 void BitSums::keep(std::int32_t axis, std::int32_t code, bool is_left) {
-    const std::uint64_t* side = bits(axis, is_left ? code : 1 - code);
+    const std::uint64_t* side = side_bits(axis, code, is_left);
     for (std::size_t w = 0; w < n_words_; ++w) {
         kept_[w] &= side[w];
     }
 }
 
-void BitSums::close() {
-    n_rows_ = kernels_.common_bits(kept_.data(), kept_.data(), n_words_, rows_.data());
-    std::fill(all_.begin(), all_.end(), 0);
-    sums_.add(rows(), all_.data());
+void BitSums::close(const RowSums::Channel* all) {
+    std::copy_n(all, sums_.width(), all_.begin());
+    n_rows_ = static_cast<std::size_t>(RowSums::n_rows(all));
+    is_listed_ = false;
+}
+
+std::span<const std::int32_t> BitSums::rows() {
+    if (!is_listed_) {
+        kernels_.common_bits(kept_.data(), kept_.data(), n_words_, rows_.data());
+        is_listed_ = true;
+    }
+    return {rows_.data(), n_rows_};
+}
+
+std::span<const std::int32_t> BitSums::side(std::int32_t axis, std::int32_t code, bool is_left) {
+    const std::uint64_t* own = side_bits(axis, code, is_left);
+    return {side_.data(), kernels_.common_bits(kept_.data(), own, n_words_, side_.data())};
 }
 
 void BitSums::fill(std::int32_t axis, RowSums::Sums& to) {
@@ -66,14 +79,13 @@ void BitSums::fill(std::int32_t axis, RowSums::Sums& to) {
     to.assign(2 * width, 0);
     // Words without a row in them are not worth a look.
     if (n_rows_ < n_words_) {
-        sums_.add_by_code(sums_.instance().axes[static_cast<std::size_t>(axis)], rows_.data(), n_rows_, to);
+        sums_.add_by_code(sums_.instance().axes[static_cast<std::size_t>(axis)], rows().data(), n_rows_, to);
         return;
     }
     const std::int32_t rare = rare_code_[static_cast<std::size_t>(axis)];
-    const std::size_t n = kernels_.common_bits(kept_.data(), bits(axis, rare), n_words_, side_.data());
     RowSums::Channel* summed = to.data() + static_cast<std::size_t>(rare) * width;
     RowSums::Channel* rest = to.data() + static_cast<std::size_t>(1 - rare) * width;
-    sums_.add({side_.data(), n}, summed);
+    sums_.add(side(axis, rare, true), summed);
     for (std::size_t k = 0; k < width; ++k) {
         rest[k] = all_[k] - summed[k];
     }

@@ -19,11 +19,12 @@ public:
     // All rows; then those on one side of a test, of another one, and so on.
     void start();
     void keep(std::int32_t axis, std::int32_t code, bool is_left);
-    // Post: the rows are listed and summed.
-    void close();
+    // These are the rows of a node, and `all` their sums.
+    void close(const RowSums::Channel* all);
 
-    std::span<const std::int32_t> rows() const { return {rows_.data(), n_rows_}; }
-    const RowSums::Sums& all() const { return all_; }
+    // The rows of the node, and those of them on one side of a test. These stay until others are asked for.
+    std::span<const std::int32_t> rows();
+    std::span<const std::int32_t> side(std::int32_t axis, std::int32_t code, bool is_left);
 
     // The sums by code of an axis.
     void fill(std::int32_t axis, RowSums::Sums& to);
@@ -31,6 +32,9 @@ public:
 private:
     const std::uint64_t* bits(std::int32_t axis, std::int32_t code) const {
         return bits_.data() + (static_cast<std::size_t>(axis) * 2 + static_cast<std::size_t>(code)) * n_words_;
+    }
+    const std::uint64_t* side_bits(std::int32_t axis, std::int32_t code, bool is_left) const {
+        return bits(axis, is_left ? code : 1 - code);
     }
 
     const RowSums& sums_;
@@ -42,6 +46,7 @@ private:
     std::vector<std::int32_t> rows_;
     std::vector<std::int32_t> side_;  // rows of one side
     std::size_t n_rows_ = 0;
+    bool is_listed_ = false;  // whether `rows_` are those of the node
     RowSums::Sums all_;
 };
 

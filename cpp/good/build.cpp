@@ -40,6 +40,7 @@ struct Side {
     Amount lone_leaf = unreachable;  // what it costs all the same
     std::int32_t label = 0;
     std::int64_t n_rows = 0;
+    std::size_t sums = 0;  // where they stand among those of the look at hand
 };
 
 // A node that may have splits.
@@ -107,6 +108,9 @@ public:
         Sums of_all(sums_.width(), 0);
         sums_.add(all.rows, of_all.data());
         const Side whole = side_of(of_all.data());
+        if (bits_) {
+            sums_of_drafts_ = of_all;
+        }
         drafts_[0].worst = whole.worst;
         drafts_[0].leaf = whole.lone_leaf;  // a lone leaf is always allowed
         drafts_[0].label = whole.label;
@@ -154,7 +158,7 @@ private:
 
     std::size_t bytes() const {
         return drafts_.capacity() * (sizeof(Draft) + 64) + edges_.capacity() * sizeof(Edge) + leaves_.bytes() +
-               stumps_.capacity() * sizeof(Stump);
+               stumps_.capacity() * sizeof(Stump) + sums_of_drafts_.capacity() * sizeof(Channel);
     }
     // Half of what may be used: the graph is copied when it is done.
     bool is_full(Found& found) const {
@@ -210,7 +214,11 @@ private:
     }
 
     bool look_at(std::int32_t number, int depth);
+    const Channel* sums_of(std::int32_t number) const {
+        return sums_of_drafts_.data() + static_cast<std::size_t>(number) * sums_.width();
+    }
     void place_bits(std::int32_t number);
+    const Line& line_of(std::int32_t number);
     RootTests find_stumps(const RowSet& set, Amount budget);
     void note_stumps(Draft& draft, const Side& side, const Draft& made);
     void sum_by_code(std::int32_t number, int depth, std::int32_t axis);
@@ -229,7 +237,9 @@ private:
     bool has_minimum_;
     RowSums sums_;
     Sweep sweep_;
-    std::optional<BitSums> bits_;  // of the node looked at, where every axis has two codes
+    // Of the node looked at, where every axis has two codes, and the sums of all drafts.
+    std::optional<BitSums> bits_;
+    Sums sums_of_drafts_;
     std::vector<Draft> drafts_;
     std::vector<std::vector<std::int32_t>> levels_;  // drafts by depth, up to the one that is looked at
     std::vector<std::unordered_map<RowsKey, std::int32_t, KeyHash>> by_key_{levels_.size()};
@@ -243,9 +253,19 @@ private:
     std::int32_t parent_ = none;
     RowSet parent_rows_;
     std::optional<RowSet> rows_;  // of the node looked at, where they were needed
+    // What the two sides of a test add up to, of the one asked for last: the set that it parts, axis, code.
+    struct {
+        std::int32_t parent = none;
+        std::int32_t axis = none;
+        std::int32_t code = 0;
+        Line whole;
+        Line left;
+        Line right;
+    } lines_;
 
     // Of the look at hand.
     Sums by_code_;
+    Sums sums_of_sides_;
     std::vector<Amount> saved_;
     std::vector<std::int32_t> next_;
     struct Parted {
@@ -275,9 +295,6 @@ bool Builder::look_at(std::int32_t number, int depth) {
     const Draft& draft = drafts_[static_cast<std::size_t>(number)];
     rows_.reset();
     RootTests found;
-    if (bits_) {
-        place_bits(number);
-    }
     if (depth == 2 && draft.parent == 0 && finder_.has_seconds()) {
         found = finder_.find_seconds(draft.axis, draft.code, draft.is_left, draft.worst, draft.budget);
     } else if (depth > 1) {
@@ -288,13 +305,16 @@ bool Builder::look_at(std::int32_t number, int depth) {
             found.tests.push_back({stumps_[i].axis, stumps_[i].code, 0, 0});
         }
     } else if (bits_ && finder_.has_lines()) {
-        found = finder_.find_stumps(bits_->rows(), draft.worst, draft.budget);
+        found = finder_.find_stumps(line_of(number), draft.worst, draft.budget);
     } else {
         rows_ = rows_of(number);
         found = find_stumps(*rows_, draft.budget);
     }
     if (!found.is_complete) {
         return false;
+    }
+    if (bits_) {
+        place_bits(number);
     }
     join(number, depth, found);
     drafts_[static_cast<std::size_t>(number)].is_looked_at = true;
@@ -307,7 +327,36 @@ void Builder::place_bits(std::int32_t number) {
          draft = &drafts_[static_cast<std::size_t>(draft->parent)]) {
         bits_->keep(draft->axis, draft->code, draft->is_left);
     }
-    bits_->close();
+    bits_->close(sums_of(number));
+}
+
+// Where the sides of root tests are known, only the rows of one side of a test of theirs are added up, the smaller one:
+// what the other side adds up to is the rest, and its node is often the next one.
+const Line& Builder::line_of(std::int32_t number) {
+    const Draft& draft = drafts_[static_cast<std::size_t>(number)];
+    if (!finder_.has_seconds()) {
+        place_bits(number);
+        finder_.add_line(bits_->rows(), lines_.whole);
+        return lines_.whole;
+    }
+    if (draft.parent == 0) {
+        finder_.find_line(draft.axis, draft.code, draft.is_left, lines_.whole);
+        return lines_.whole;
+    }
+    if (lines_.parent != draft.parent || lines_.axis != draft.axis || lines_.code != draft.code) {
+        const Draft& parent = drafts_[static_cast<std::size_t>(draft.parent)];
+        finder_.find_line(parent.axis, parent.code, parent.is_left, lines_.whole);
+        const bool is_smaller = 2 * RowSums::n_rows(sums_of(number)) <= RowSums::n_rows(sums_of(draft.parent));
+        const bool is_left = draft.is_left == is_smaller;
+        Line& added = is_left ? lines_.left : lines_.right;
+        place_bits(draft.parent);
+        finder_.add_line(bits_->side(draft.axis, draft.code, is_left), added);
+        (is_left ? lines_.right : lines_.left).set_rest(lines_.whole, added);
+        lines_.parent = draft.parent;
+        lines_.axis = draft.axis;
+        lines_.code = draft.code;
+    }
+    return draft.is_left ? lines_.left : lines_.right;
 }
 
 // Every test of every axis, in one pass over the rows of each.
@@ -393,6 +442,10 @@ std::int32_t Builder::draft_number(const Side& side, int depth, Amount budget, A
     const auto [place, is_new] = by_key_[level].try_emplace(side.key, static_cast<std::int32_t>(drafts_.size()));
     if (is_new) {
         drafts_.push_back(made);
+        if (bits_) {
+            const Channel* sums = sums_of_sides_.data() + side.sums;
+            sums_of_drafts_.insert(sums_of_drafts_.end(), sums, sums + sums_.width());
+        }
         drafts_.back().budget = -unreachable;
         drafts_.back().worst = side.worst;
         drafts_.back().leaf = side.leaf;
@@ -450,6 +503,7 @@ void Builder::join(std::int32_t number, int depth, const RootTests& found) {
     Sums all;  // of the node, from the first axis that is summed
     Sums right(width);
     parted_.clear();
+    sums_of_sides_.clear();
     bool is_one_axis = true;
     for (std::size_t i = 0; i < found.tests.size();) {
         const std::int32_t number_of_axis = found.tests[i].axis;
@@ -502,6 +556,12 @@ void Builder::join(std::int32_t number, int depth, const RootTests& found) {
             parted.next = axis.is_categorical && n_seen > 2 ? axis.n_codes : next_[c];
             parted.left = side_of(left);
             parted.right = side_of(right.data());
+            if (bits_) {
+                parted.left.sums = sums_of_sides_.size();
+                sums_of_sides_.insert(sums_of_sides_.end(), left, left + width);
+                parted.right.sums = sums_of_sides_.size();
+                sums_of_sides_.insert(sums_of_sides_.end(), right.begin(), right.end());
+            }
             parted.key = std::min(parted.left.key, parted.right.key);
             parted.split_left = std::max(bounds::split(penalty()), found.split_cost(test.left, parted.left.worst));
             parted.split_right = std::max(bounds::split(penalty()), found.split_cost(test.right, parted.right.worst));

@@ -1,6 +1,7 @@
 #include "good/sides.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "bounds.hpp"
 
@@ -177,17 +178,36 @@ std::int32_t RootTestFinder::test_at(const Local& local, std::int32_t axis, std:
     return own->first_test + test;
 }
 
-// The side has two quadrants under every other test, and of each the sum and the best stump are known.
-RootTests RootTestFinder::find_seconds(std::int32_t axis, std::int32_t code, bool is_left, Amount worst,
-                                       Amount budget) {
+void Line::set_rest(const Line& set, const Line& some) {
+    sums.resize(set.sums.size());
+    std::transform(set.sums.begin(), set.sums.end(), some.sums.begin(), sums.begin(), std::minus<>());
+    all = set.all - some.all;
+}
+
+void RootTestFinder::find_line(std::int32_t axis, std::int32_t code, bool is_left, Line& line) {
     leave_table();
     const Local& local = whole_->local;
     const PairTable& pairs = whole_table_->pairs;
+    const std::int32_t test = test_at(local, axis, code);
+    const bool is_inside = is_left != local.axes[local.axis_of(test)].is_reversed;
+    const std::int32_t sum = pairs.total[static_cast<std::size_t>(test)];
+    line.sums.assign(pairs.row(test), pairs.row(test) + pairs.stride);
+    line.all = is_inside ? sum : pairs.all - sum;
+    if (!is_inside) {
+        std::transform(pairs.total.begin(), pairs.total.end(), line.sums.begin(), line.sums.begin(), std::minus<>());
+    }
+}
+
+// The side has two quadrants under every other test, and of each the sum and the best stump are known.
+RootTests RootTestFinder::find_seconds(std::int32_t axis, std::int32_t code, bool is_left, Amount worst,
+                                       Amount budget) {
+    find_line(axis, code, is_left, line_);
+    const Local& local = whole_->local;
+    const Layout& layout = whole_table_->pairs.layout;
     const RoundedAmounts& amounts = whole_->prepared.amounts;
     const Amount penalty = unlimited_.penalty;
     const auto first = static_cast<std::size_t>(test_at(local, axis, code));
     const bool is_inside = is_left != local.axes[local.axis_of(static_cast<std::int32_t>(first))].is_reversed;
-    const Amount sum = is_inside ? pairs.total[first] : Amount{pairs.all} - pairs.total[first];
     RootTests found;
     found.are_gains = true;
     found.slack = amounts.slack;
@@ -197,13 +217,12 @@ RootTests RootTestFinder::find_seconds(std::int32_t axis, std::int32_t code, boo
         if (second == first) {
             continue;
         }
-        const Amount both = pairs.row(static_cast<std::int32_t>(first))[pairs.layout.offset[a]];
-        const Amount x = is_inside ? both : pairs.total[second] - both;
+        const Amount x = line_.sums[static_cast<std::size_t>(layout.offset[a])];
         const std::int32_t* stumps = stumps_->at(first, second) + (is_inside ? 0 : 2);
         const auto leaf_gain = [&](Amount d) { return (magnitude(d) << amounts.shift) - 2 * penalty; };
         const auto split_gain = [&](std::int32_t gain) { return (Amount{gain} << amounts.shift) - 4 * penalty; };
         SidesOfTest sides{other.axis, other.code_of(0), split_gain(stumps[0]), split_gain(stumps[1]), 0};
-        sides.total = std::max(leaf_gain(x), sides.left) + std::max(leaf_gain(sum - x), sides.right);
+        sides.total = std::max(leaf_gain(x), sides.left) + std::max(leaf_gain(line_.all - x), sides.right);
         if (least(worst, found, sides) > budget) {
             continue;
         }
@@ -221,21 +240,26 @@ Amount RootTestFinder::least_gain_of_stump(const RoundedAmounts& amounts, Amount
     return (worst - 2 * (budget - 2 * unlimited_.penalty) - amounts.slack - 1) >> amounts.shift;
 }
 
-RootTests RootTestFinder::find_stumps(std::span<const std::int32_t> rows, Amount worst, Amount budget) {
-    const Local& local = whole_->local;
+void RootTestFinder::add_line(std::span<const std::int32_t> rows, Line& line) {
     const Prepared& prepared = whole_->prepared;
-    const Layout layout(local, -1, -1);
-    line_.assign(LineBuilder::line_size(layout), 0);
+    const Layout layout(whole_->local, -1, -1);
+    line.sums.assign(LineBuilder::line_size(layout), 0);
     scratch_.resize(prepared.builder.scratch_size());
-    prepared.builder.add(line_.data(), rows.data(), rows.size(), layout, scratch_.data());
-    Amount y = 0;
+    prepared.builder.add(line.sums.data(), rows.data(), rows.size(), layout, scratch_.data());
+    line.all = 0;
     for (const std::int32_t row : rows) {
-        y += prepared.amounts.small[static_cast<std::size_t>(row)];
+        line.all += prepared.amounts.small[static_cast<std::size_t>(row)];
     }
-    const Amount least_gain = least_gain_of_stump(prepared.amounts, worst, budget);
+}
+
+RootTests RootTestFinder::find_stumps(const Line& line, Amount worst, Amount budget) const {
+    const Local& local = whole_->local;
+    const Layout layout(local, -1, -1);
+    const Amount y = line.all;
+    const Amount least_gain = least_gain_of_stump(whole_->prepared.amounts, worst, budget);
     RootTests found;
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
-        const Amount x = line_[static_cast<std::size_t>(layout.offset[a])];
+        const Amount x = line.sums[static_cast<std::size_t>(layout.offset[a])];
         if (magnitude(x) + magnitude(y - x) >= least_gain) {
             found.tests.push_back({local.axes[a].axis, local.axes[a].code_of(0), 0, 0});
         }

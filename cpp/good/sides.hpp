@@ -44,6 +44,15 @@ struct RootTests {
     }
 };
 
+// The sums of some rows under every test, and of all of them, where every axis has two codes.
+struct Line {
+    std::vector<std::int32_t> sums;
+    std::int32_t all = 0;
+
+    // Of the rows of a set that are not some of them.
+    void set_rest(const Line& set, const Line& some);
+};
+
 // Limits on leaves play no part: lifting them only adds trees, so the bounds hold with them too.
 class RootTestFinder {
 public:
@@ -66,9 +75,12 @@ public:
     bool has_seconds() const { return stumps_.has_value(); }
     RootTests find_seconds(std::int32_t axis, std::int32_t code, bool is_left, Amount worst, Amount budget);
 
-    // Tests of some rows whose two sides, as leaves, may cost no more than the budget, by one line over the rows.
+    // Tests of some rows whose two sides, as leaves, may cost no more than the budget, by their line: added up row by
+    // row or, where `has_seconds`, known of the sides of the root tests of all rows.
     bool has_lines() const { return whole_ && are_all_two_valued(whole_->local); }
-    RootTests find_stumps(std::span<const std::int32_t> rows, Amount worst, Amount budget);
+    void add_line(std::span<const std::int32_t> rows, Line& line);
+    void find_line(std::int32_t axis, std::int32_t code, bool is_left, Line& line);
+    RootTests find_stumps(const Line& line, Amount worst, Amount budget) const;
 
     // Of one side of a test of the set that `find` or `bound` was last asked for: appends its tests whose two sides, as
     // leaves, may cost no more than the budget. `worst` are the amounts of the side. The closed forms have the sums
@@ -116,7 +128,7 @@ private:
     std::optional<Table> whole_table_;     // and its sums, once another set was asked for
     std::optional<Table> table_;           // of the set asked for last
     ActiveRows active_;                    // of a part of `whole_`
-    std::vector<std::int32_t> line_;
+    Line line_;                            // of the side looked at
     std::vector<std::int32_t> scratch_;
 };
 
