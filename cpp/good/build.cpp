@@ -334,13 +334,10 @@ void Builder::place_bits(std::int32_t number) {
 // what the other side adds up to is the rest, and its node is often the next one.
 const Line& Builder::line_of(std::int32_t number) {
     const Draft& draft = drafts_[static_cast<std::size_t>(number)];
-    if (!finder_.has_seconds()) {
+    // Such a side itself hardly ever comes here, as its tests are known.
+    if (!finder_.has_seconds() || draft.parent == 0) {
         place_bits(number);
         finder_.add_line(bits_->rows(), lines_.whole);
-        return lines_.whole;
-    }
-    if (draft.parent == 0) {
-        finder_.find_line(draft.axis, draft.code, draft.is_left, lines_.whole);
         return lines_.whole;
     }
     if (lines_.parent != draft.parent || lines_.axis != draft.axis || lines_.code != draft.code) {
