@@ -2,8 +2,8 @@
 
 All of them get the same tests: certree the columns as they are, the peers every test as a two-valued column. A tree is
 good if its objective is at most a share of the optimum above it. What is measured is finding the set and counting it;
-trees are counted as the peers count them, idle splits and all, and every test by itself. PRAXIS rounds λ and the bound
-to whole rows, so counts may differ where λ times the rows, or the bound, is no whole number.
+trees are counted as PRAXIS counts them, idle splits and all, and every test by itself. It rounds λ and the bound to
+whole rows, so counts may differ where λ times the rows, or the bound, is no whole number.
 
 Beside that: what real weights cost, depth 4, ten thousand trees listed, and sets of more than 10⁹ trees.
 """
@@ -122,7 +122,10 @@ def _table(rows: list[Row]) -> list[str]:
         "In the parts about weights the ratio is the seconds with real weights over those without; elsewhere those of "
         "the faster peer over certree's. The part *weights* has weights so close to one that the good trees are nearly "
         "the same. With the log-normal weights of *other weights* the good "
-        "trees are others, and there may be more of them. Memory is what the process grew by."
+        "trees are others, and there may be more of them. Memory is what the process grew by.\n\ncertree and PRAXIS "
+        "count idle splits, and each of two tests that divide the rows alike; TreeFARMS leaves idle splits out. PRAXIS "
+        "rounds λ and the bound to whole rows, so its counts differ where λ times the rows, or the bound, is not a "
+        "whole number. With both rounded in the same way, certree counts the same."
     )
     return [*lines, "", words]
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from certree import good_trees
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import __main__ as command
@@ -337,6 +339,40 @@ def test_published_records_can_be_read_and_have_their_page(path: Path) -> None:
         return  # rows of the paper's study, whose page is part of the documentation
     assert read(path)["suite"] == path.stem
     assert path.with_suffix(".md").is_file()
+
+
+COUNTED = [
+    cell
+    for cell in read(measure.ROOT / "benchmarks" / "results" / "sets.csv")["cells"]
+    if "trees" in cell["measurements"].get("praxis", {"notes": {}})["notes"]
+]
+
+
+def takes_seconds(cell: dict[str, Any]) -> bool:
+    """To guess the thresholds of the table, or to find all its trees."""
+    found = cell["measurements"]["praxis"]["notes"]
+    return bool(cell["requests"]["praxis"]["table"] == "fico-guessed" or found["trees"] > 1e7)
+
+
+@pytest.mark.parametrize(
+    "cell", [pytest.param(cell, marks=[pytest.mark.long] if takes_seconds(cell) else []) for cell in COUNTED]
+)
+def test_the_published_counts_of_praxis_are_ours_where_amounts_are_rounded_as_there(cell: dict[str, Any]) -> None:
+    request = cell["requests"]["praxis"]
+    try:
+        table = tables.load(request["table"])
+    except tables.AbsentError as reason:
+        pytest.skip(str(reason))
+    n_rows = len(table.y)
+    settings = {
+        "max_depth": request["depth"],
+        "regularization": int(request["penalty"] * n_rows + 0.5) / n_rows,
+        "idle": True,
+    }
+    best = round(good_trees(table.X, table.y, tolerance=0.0, **settings).optimum * n_rows)
+    most = int(best * (1 + request["options"]["share"]) + 0.5)
+    found = good_trees(table.X, table.y, tolerance=(most - best) / n_rows, **settings)
+    assert found.count_written() == cell["measurements"]["praxis"]["notes"]["trees"]
 
 
 def test_what_is_only_reported_is_neither_met_nor_missed(tmp_path: Path) -> None:
