@@ -70,7 +70,17 @@ Amount Counts::to_steps(Amount value) const {
     return step_ == 1 ? value : (value + step_ / 2) / step_;
 }
 
-Count Counts::upto(const List& list, Amount budget) {
+// A leaf's one entry is put where the caller says: with real weights most nodes are leaves, and lists of their own
+// would be most of what counting takes.
+Counts::List Counts::list_of(std::size_t node, Entry& leaf) const {
+    if (!graph_.is_leaf(node)) {
+        return lists_[node];
+    }
+    leaf = {to_steps(graph_.leaf[node]), 1};
+    return {&leaf, 1};
+}
+
+Count Counts::upto(List list, Amount budget) {
     const auto end = std::upper_bound(list.begin(), list.end(), budget,
                                       [](Amount most, const Entry& entry) { return most < entry.value; });
     return end == list.begin() ? 0 : (end - 1)->upto;
@@ -101,11 +111,10 @@ bool Counts::fill(std::size_t most_entries) {
     std::vector<std::pair<Amount, Count>> found;
     std::vector<std::pair<Amount, Count>> idle;
     for (std::size_t node = n_nodes; node-- > 1;) {
-        List& list = lists_[node];
         if (graph_.is_leaf(node)) {
-            list.push_back({to_steps(graph_.leaf[node]), 1});
             continue;
         }
+        std::vector<Entry>& list = lists_[node];
         if (control_.should_stop()) {
             is_stopped_ = true;
             return false;
@@ -129,12 +138,15 @@ bool Counts::fill(std::size_t most_entries) {
             const auto l = static_cast<std::size_t>(graph_.left[e]);
             const auto r = static_cast<std::size_t>(graph_.right[e]);
             const Count ways = counts_ways_ ? static_cast<Count>(graph_.ways[e]) : 1;
+            Entry leaves[2];
+            const List left = list_of(l, leaves[0]);
+            const List right = list_of(r, leaves[1]);
             Count before = 0;
-            for (const Entry& one : lists_[l]) {
+            for (const Entry& one : left) {
                 Count ones = 0;
                 is_overflow_ = add_product(ones, one.upto - before, ways) || is_overflow_;
                 Count other_before = 0;
-                for (const Entry& two : lists_[r]) {
+                for (const Entry& two : right) {
                     if (one.value + two.value > budget_[node]) {
                         break;
                     }
@@ -197,11 +209,13 @@ bool Counts::has_idle_pair(std::size_t left, std::size_t right, Amount budget) c
 Count Counts::count_pairs(std::size_t edge, Amount budget) const {
     const auto l = static_cast<std::size_t>(graph_.left[edge]);
     const auto r = static_cast<std::size_t>(graph_.right[edge]);
-    const List& right = lists_[r];
+    Entry leaves[2];
+    const List left = list_of(l, leaves[0]);
+    const List right = list_of(r, leaves[1]);
     std::size_t end = right.size();
     Count before = 0;
     Count pairs = 0;
-    for (const Entry& one : lists_[l]) {
+    for (const Entry& one : left) {
         while (end > 0 && right[end - 1].value + one.value > budget) {
             --end;
         }
@@ -283,11 +297,14 @@ Amount Counts::draw_tree(std::size_t node, Amount least, Amount most, Random& ra
     trees.axis.push_back(graph_.axis[e]);
     trees.code.push_back(graph_.code[e]);
     trees.label.push_back(graph_.label[node]);
+    Entry leaves[2];
+    const List left = list_of(l, leaves[0]);
+    const List right = list_of(r, leaves[1]);
     std::vector<Count> upto_left;
     Count pairs = 0;
     Count before = 0;
-    for (const Entry& one : lists_[l]) {
-        pairs += (one.upto - before) * (upto(lists_[r], most - one.value) - upto(lists_[r], least - 1 - one.value));
+    for (const Entry& one : left) {
+        pairs += (one.upto - before) * (upto(right, most - one.value) - upto(right, least - 1 - one.value));
         upto_left.push_back(pairs);
         before = one.upto;
     }
@@ -296,7 +313,7 @@ Amount Counts::draw_tree(std::size_t node, Amount least, Amount most, Random& ra
         const Count pair = random.below(pairs);
         const std::size_t i =
             static_cast<std::size_t>(std::upper_bound(upto_left.begin(), upto_left.end(), pair) - upto_left.begin());
-        const Amount value = lists_[l][i].value;
+        const Amount value = left[i].value;
         const Amount cost = draw_tree(l, value, value, random, trees);
         const std::size_t middle = trees.axis.size();
         const Amount other = draw_tree(r, least - value, most - value, random, trees);

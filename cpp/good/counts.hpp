@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "control.hpp"
@@ -60,7 +61,7 @@ private:
         Amount value;  // in steps
         Count upto;    // how many trees cost no more
     };
-    using List = std::vector<Entry>;
+    using List = std::span<const Entry>;
 
     Amount to_steps(Amount value) const;
     bool fill(std::size_t most_entries);
@@ -68,16 +69,17 @@ private:
     bool has_idle_pair(std::size_t left, std::size_t right, Amount budget) const;
     Count count_pairs(std::size_t edge, Amount budget) const;
     std::vector<Count> count_root(Amount budget) const;
-    static Count upto(const List& list, Amount budget);
+    List list_of(std::size_t node, Entry& leaf) const;
+    static Count upto(List list, Amount budget);
     Amount draw_tree(std::size_t node, Amount least, Amount most, class Random& random, Trees& trees) const;
 
     const Graph& graph_;
     const Control& control_;
     bool counts_ways_;
     Amount step_ = 1;
-    std::vector<int> most_leaves_;  // of a tree of the node
-    std::vector<Amount> budget_;    // of each node, in steps, with what rounding may add
-    std::vector<List> lists_;       // of all nodes but the root
+    std::vector<int> most_leaves_;           // of a tree of the node
+    std::vector<Amount> budget_;             // of each node, in steps, with what rounding may add
+    std::vector<std::vector<Entry>> lists_;  // of all nodes but the root and the leaves
     mutable bool is_overflow_ = false;
     bool is_stopped_ = false;
 };
