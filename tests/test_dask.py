@@ -730,6 +730,9 @@ def test_a_worker_that_dies_at_work_changes_nothing(
     ends, settings = [200, 400], {"regularization": 0.004, "thresholds": 4, **asked}
     columns = ["many", "few", "flag", "gaps"]
     parts = cut(X[columns], ends), cut(y, ends), cut(pd.Series(weights), ends)
+    if name.endswith(("add_sums", "join_merged")):
+        # One worker may hold all partitions, and then there are no groups to join.
+        monkeypatch.setattr(Crew, "group", lambda _, futures: [[future] for future in futures])
     calm = DaskSparseTreeClassifier(**settings).fit(*parts)
     monkeypatch.setattr(name, Deadly(name, tmp_path / "died"))
     model = DaskSparseTreeClassifier(**settings).fit(*parts)
