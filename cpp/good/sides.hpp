@@ -44,12 +44,12 @@ struct RootTests {
     }
 };
 
-// The sums of some rows under every test, and of all of them, where every axis has two codes.
+// Where every axis has two codes: what a set of rows adds up to under every test, and as a whole.
 struct Line {
     std::vector<std::int32_t> sums;
     std::int32_t all = 0;
 
-    // Of the rows of a set that are not some of them.
+    // The sums of `set` less those of `some`, which are among its rows.
     void set_rest(const Line& set, const Line& some);
 };
 

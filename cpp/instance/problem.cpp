@@ -87,9 +87,9 @@ struct FixedPoint {
     }
 };
 
-// Keeps only the tests of an axis that tell the rows apart, and renumbers the codes. A row's key is something whose sum
-// over all rows no other set has, nor the empty one: `is_first` says whether no kept test parts the rows as a set of
-// this key does.
+// Keeps only the tests of an axis that tell the rows apart, and renumbers the codes. Keys of rows are added up: no row
+// at all has a sum of zero, and only all rows together have the sum of all. `is_first` says whether no kept test parts
+// the rows as one does whose rows have this sum.
 template <class Key, class KeyOfRow, class IsFirst>
 void keep_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance, const KeyOfRow& row_key,
                 const IsFirst& is_first) {
@@ -420,21 +420,17 @@ struct Item {
     std::uint32_t row;
 };
 
-// Sorts by the bits from `low_bit` on, by radix, least digit first. Equal ones stay in order.
-void sort_by_radix(std::vector<Item>& items, std::vector<Item>& other, int low_bit) {
-    constexpr int digit_bits = 11;
+constexpr int digit_bits = 11;
+
+// Sorts by the bits from `low` up to `top`, by radix, least digit first. Equal ones stay in order.
+void sort_by_radix(std::vector<Item>& items, std::vector<Item>& other, int low, int top) {
     constexpr std::size_t n_digits = std::size_t{1} << digit_bits;
     std::vector<std::uint32_t> start(n_digits);
-    for (; low_bit < 64; low_bit += digit_bits) {
-        const auto digit = [&](const Item& item) {
-            return static_cast<std::size_t>(item.key >> low_bit) & (n_digits - 1);
-        };
+    for (int bit = low; bit < top; bit += digit_bits) {
+        const auto digit = [&](const Item& item) { return static_cast<std::size_t>(item.key >> bit) & (n_digits - 1); };
         std::fill(start.begin(), start.end(), 0);
         for (const Item& item : items) {
             ++start[digit(item)];
-        }
-        if (!items.empty() && start[digit(items.front())] == items.size()) {
-            continue;
         }
         std::uint32_t sum = 0;
         for (std::uint32_t& count : start) {
@@ -447,11 +443,22 @@ void sort_by_radix(std::vector<Item>& items, std::vector<Item>& other, int low_b
     }
 }
 
-// Half of the bits put nearly all values in order, and what is left moves few places. Values that differ in their last
-// bits alone would move far; these are sorted by all bits. Equal keys stay in order.
+// The upper three digits of the bits in which keys differ put nearly all of them in order, and what is left moves few
+// places. Where keys differ in further bits and would move far, they are sorted by all bits. Equal keys stay in order.
 void sort_by_key(std::vector<Item>& items, std::vector<Item>& other) {
-    constexpr int half = 31;
-    sort_by_radix(items, other, half);
+    std::uint64_t in_some = 0;
+    std::uint64_t in_all = ~std::uint64_t{0};
+    for (const Item& item : items) {
+        in_some |= item.key;
+        in_all &= item.key;
+    }
+    const std::uint64_t differing = in_some & ~in_all;
+    if (differing == 0) {
+        return;
+    }
+    const int low = std::countr_zero(differing);
+    const int top = static_cast<int>(std::bit_width(differing));
+    sort_by_radix(items, other, std::max(low, top - 3 * digit_bits), top);
     std::size_t n_moves = 0;
     for (std::size_t k = 1; k < items.size(); ++k) {
         if (items[k].key >= items[k - 1].key) {
@@ -465,7 +472,7 @@ void sort_by_key(std::vector<Item>& items, std::vector<Item>& other) {
         items[place] = item;
         n_moves += k - place;
         if (n_moves > 2 * items.size()) {
-            sort_by_radix(items, other, 0);
+            sort_by_radix(items, other, low, top);
             return;
         }
     }

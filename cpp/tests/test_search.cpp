@@ -894,8 +894,8 @@ TEST(bin_numeric_gives_codes_in_value_order) {
     CHECK(distinct.empty());
 }
 
-// Against a sort of the values: spread over all of the range, close together, with few distinct ones, and such that
-// differ in their last bits alone, which half of the bits do not tell apart.
+// Against a sort of the values: spread over all of the range, close together, with few distinct ones or one alone, and
+// such that differ in the first bits and in the last ones, which the upper bits do not tell apart.
 TEST(bin_numeric_sorts_values_of_any_kind) {
     std::mt19937_64 random(7);
     const auto uniform = [&] { return std::uniform_real_distribution<double>(-1.0, 1.0)(random); };
@@ -903,8 +903,10 @@ TEST(bin_numeric_sorts_values_of_any_kind) {
         [&] { return uniform(); },
         [&] { return std::ldexp(uniform(), static_cast<int>(random() % 2000) - 1000); },
         [&] { return 1e9 + uniform(); },
+        [&] { return 1.7e9 + static_cast<double>(random() % 30'000'000); },
+        [&] { return 5.0e9; },
         [&] { return 0.1 * static_cast<double>(random() % 50) - 2.0; },
-        [&] { return 1.0 + 0x1p-52 * static_cast<double>(random() % 4096); },
+        [&] { return (random() % 2 == 0 ? -1.0 : 1.0) + 0x1p-52 * static_cast<double>(random() % 4096); },
         [&] { return random() % 2 == 0 ? 0x1p-1074 * static_cast<double>(random() % 4096) : -0.0; },
         [&] { return random() % 3 == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0 + 0x1p-40 * uniform(); },
     };
