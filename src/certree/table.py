@@ -324,9 +324,8 @@ def _read_column(values: Array, name: str) -> tuple[Array, bool]:
         raise ValueError(f"Complex data not supported: column {name!r}")
     if kind in "mM":
         raise ValueError(
-            f"column {name!r} holds dates or times ({values.dtype}); turn it into numbers first, such as days (with "
-            "dt.total_days() in polars): "
-            f"(X[{name!r}] - X[{name!r}].min()).dt.days"
+            f"column {name!r} holds dates or times ({values.dtype}); turn it into numbers first, such as days: "
+            f"(X[{name!r}] - X[{name!r}].min()).dt.days (in polars, .dt.total_days())"
         )
     if kind != "O":
         raise ValueError(f"column {name!r} holds {values.dtype}, which is neither numbers, booleans nor categories")
@@ -345,6 +344,9 @@ def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
             return _frozen(values.astype(np.float64)), False
         except OverflowError as error:
             raise ValueError(f"column {name!r} holds a number that is too large for a float") from error
+    # Before values are compared, because arrays have no single answer.
+    if any(issubclass(kind, (list, tuple, set, frozenset, np.ndarray)) for kind in present):
+        raise TypeError(f"column {name!r} holds several values per row; make a column of each first")
     if any(issubclass(kind, (float, np.floating)) for kind in present):
         # Among strings and booleans NaN marks what is missing, and it is the only value unlike itself.
         is_nan = (values != values).astype(bool)
@@ -353,8 +355,6 @@ def _read_objects(values: Array, name: str) -> tuple[Array, bool]:
             values[is_nan] = None
             present = set(map(type, values)) - {type(None)}
     for kind in present:
-        if issubclass(kind, (list, tuple, set, np.ndarray)):
-            raise TypeError(f"column {name!r} holds several values per row; make a column of each first")
         if not issubclass(kind, _PLAIN_TYPES):
             raise TypeError(
                 f"column {name!r} holds a {kind.__name__}: argument must be a string or a real number, "
