@@ -13,7 +13,7 @@ import pytest
 import certree
 from certree.cli import main
 from certree.datasets import blocks, files
-from certree.datasets.files import read_csv, read_file
+from certree.datasets.files import read_csv, read_file, read_parts
 
 RNG = np.random.default_rng(0)
 FRAME = pd.DataFrame(
@@ -83,6 +83,23 @@ def test_dates_and_lists_are_text_as_in_a_csv_file(ending: str, tmp_path: Path, 
         capsys.readouterr()
         assert main(command) == 0
     assert joined in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_a_prediction_reads_the_text_that_the_fit_read(ending: str, tmp_path: Path, capsys: Any) -> None:
+    """In a file with types, only the marks that a user names are missing: NA may be Namibia."""
+    countries = ["NA", "DE", "null", "", "?", None] * 20
+    frame = pd.DataFrame({"country": countries, "y": ["yes" if name == "NA" else "no" for name in countries]})
+    path, model = tmp_path / f"table{ending}", str(tmp_path / "model.json")
+    frame.to_parquet(path) if ending == ".parquet" else frame.to_feather(path)
+    for missing, given in (([], []), (["?", "null"], ["--missing", "?", "null"])):
+        whole = read_file(path, missing=missing).columns[0].tolist()
+        assert whole == [None if name in missing else name for name in countries]
+        assert [value for part in read_parts(path, ["country"], missing=missing) for value in part.columns[0]] == whole
+        assert main(["fit", str(path), "--label", "y", "--depth", "1", "--out", model, "--force", *given]) == 0
+        capsys.readouterr()
+        assert main(["predict", model, str(path), "--no-ids", *given]) == 0
+        assert capsys.readouterr().out.split()[1:] == frame["y"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--missing", nargs="+", default=[], metavar="MARK",
-        help=f"what else marks a missing value, besides {', '.join(sorted(MISSING_MARKS - {''}))} and an empty cell",
+        help="what else marks a missing value; in a CSV file, an empty cell and "
+        f"{', '.join(sorted(MISSING_MARKS - {''}))} do so anyway",
     )  # fmt: skip
 
 

@@ -98,19 +98,21 @@ def read_parts(
     """A file in parts of at most BLOCK_ROWS rows, so that one that is larger than memory can be read.
 
     Columns besides `values` are text as it stands in a CSV file (not even blanks or missing values are touched), and as
-    pyarrow writes it of a Parquet or Arrow file.
+    pyarrow writes it of a Parquet or Arrow file, except for booleans, which stay what they are. `values` are read as
+    `read_file` reads them, so that a prediction means the same rows as the fit.
     """
     path = _name_source(path)
-    notation = Notation(decimal, MISSING_MARKS | {mark.strip() for mark in missing})
+    marks = frozenset(mark.strip() for mark in missing)
     if path.suffix in ARROW_ENDINGS:
         for piece in _read_pieces(path):
             part = read_table(_write_out(piece, values))
             columns = [
-                _drop_marks(column, notation.missing) if column.dtype == object and name in values else column
+                _drop_marks(column, marks) if column.dtype == object and name in values else column
                 for name, column in zip(part.names, part.columns, strict=True)
             ]
             yield replace(part, columns=tuple(columns))
         return
+    notation = Notation(decimal, MISSING_MARKS | marks)
     is_empty = True
     for block in read_blocks(path, separator):
         is_empty = False
@@ -144,8 +146,8 @@ def _name_source(path: str | Source) -> Source:
 def read_file(path: str | Source, *, missing: Collection[str] = (), verbose: int = 0, **settings: Any) -> Table:
     """The columns of a file: Parquet or Arrow where its name ends so, else CSV, for which the settings are.
 
-    A Parquet or Arrow file says itself what its columns are; `missing` marks are looked for in columns of text. With
-    `verbose`, a read that takes long shows how far it is.
+    A Parquet or Arrow file says itself what its columns are and what is missing; only `missing` marks are looked for in
+    columns of text. With `verbose`, a read that takes long shows how far it is.
     """
     path = _name_source(path)
     if isinstance(path, StandardInput) or path.suffix not in ARROW_ENDINGS:
