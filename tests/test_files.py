@@ -102,6 +102,35 @@ def test_a_prediction_reads_the_text_that_the_fit_read(ending: str, tmp_path: Pa
         assert capsys.readouterr().out.split()[1:] == frame["y"].tolist()
 
 
+def test_what_a_value_becomes_depends_on_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is read in pieces, and a fraction of a second or a bad byte may be in one of them only."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    times = pd.to_datetime(["2024-01-01", None, "2024-01-03 10:00:00.050000", "2024-01-04 00:00:10"], format="ISO8601")
+    days, noon = ["2024-01-01 00:00:00", None], "2024-01-03 10:00:00.050000"
+    raw, texts = [b"a.0", None, b"\xff", b"d"], ["a.0", None, "b'\\xff'", "d"]
+    columns = {
+        "us": (pa.array(times, pa.timestamp("us")), [*days, noon, "2024-01-04 00:00:10"]),
+        "ns": (pa.array(times, pa.timestamp("ns")), [*days, f"{noon}000", "2024-01-04 00:00:10"]),
+        "utc": (
+            pa.array(times, pa.timestamp("us", "UTC")),
+            ["2024-01-01 00:00:00Z", None, f"{noon}Z", "2024-01-04 00:00:10Z"],
+        ),
+        "raw": (pa.array(raw, pa.binary()), texts),
+        "codes": (pa.array(raw, pa.binary()).dictionary_encode(), texts),
+    }
+    path = tmp_path / "groups.parquet"
+    parquet.write_table(pa.table({name: given for name, (given, _) in columns.items()}), path, row_group_size=2)
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", 2)
+    parts = list(read_parts(path, []))
+    assert len(parts) == 2
+    whole = read_file(path)
+    for index, (name, (_, expected)) in enumerate(columns.items()):
+        assert [value for part in parts for value in part.columns[index]] == expected, name
+        assert whole.columns[index].tolist() == expected, name
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -125,8 +154,11 @@ def test_what_else_can_be_wrong_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     FRAME[:0].to_parquet(tmp_path / "empty.parquet")
     with pytest.raises(ValueError, match="has no rows"):
         read_file(tmp_path / "empty.parquet")
-    with pytest.raises(ValueError, match="'region' is to be read as numbers"):
+    with pytest.raises(ValueError, match="'region' is to be read as numbers, but the file has text in it"):
         read_file(write(tmp_path, ".parquet"), number_columns=["region"])
+    pd.DataFrame({"day": pd.to_datetime(["2024-01-30"]).date}).to_parquet(tmp_path / "days.parquet")
+    with pytest.raises(ValueError, match=r"numbers, but the file has values of the type date32\[day\] in it"):
+        read_file(tmp_path / "days.parquet", number_columns=["day"])
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"certree\[parquet\]"):
         read_file(tmp_path / "empty.parquet")

@@ -152,12 +152,13 @@ def read_file(path: str | Source, *, missing: Collection[str] = (), verbose: int
     path = _name_source(path)
     if isinstance(path, StandardInput) or path.suffix not in ARROW_ENDINGS:
         return read_csv(path, missing=missing, verbose=verbose, **settings)
-    table = _read_arrow(path, verbose)
+    table, kinds = _read_arrow(path, verbose)
     marks = {mark.strip() for mark in missing}
     columns = [_drop_marks(column, marks) if column.dtype == object else column for column in table.columns]
     for name in settings.get("number_columns", ()):
         if name in table.names and columns[table.names.index(name)].dtype == object:
-            raise ValueError(f"{path}: column {name!r} is to be read as numbers, but the file has text in it")
+            found = "text" if _is_text(kinds[name]) else f"values of the type {kinds[name]}"
+            raise ValueError(f"{path}: column {name!r} is to be read as numbers, but the file has {found} in it")
     return replace(table, columns=tuple(columns))
 
 
@@ -166,17 +167,19 @@ def _drop_marks(column: Array, marks: Collection[str]) -> Array:
     return np.array(values, dtype=object)
 
 
-def _read_arrow(path: Path, verbose: int) -> Table:
+def _read_arrow(path: Path, verbose: int) -> tuple[Table, dict[str, Any]]:
+    """The whole table, and for each column the type that the file gives it."""
     with show_rows(f"reading {path}", verbose, count_rows(path)) as rows:
         pieces = []
         for piece in _read_pieces(path, by_groups=True):
+            kinds = dict(zip(piece.column_names, piece.schema.types, strict=True))
             pieces.append(_write_out(piece, piece.column_names))
             rows.update(piece.num_rows)
     import pyarrow as pa
 
     source = pa.concat_tables(pieces)
     with _show_columns(source.num_columns, verbose) as columns:
-        return read_table(source, tell=columns.update)
+        return read_table(source, tell=columns.update), kinds
 
 
 def count_rows(path: Source) -> int | None:
@@ -236,12 +239,19 @@ def _write_out(piece: Any, values: Collection[str]) -> Any:
     """
     from pyarrow import types
 
-    checks = (types.is_integer, types.is_floating, types.is_decimal, types.is_null, types.is_dictionary, _is_text)
     for index, field in enumerate(piece.schema):
-        is_plain = types.is_boolean(field.type) or (field.name in values and any(check(field.type) for check in checks))
-        if not is_plain:
+        if not (types.is_boolean(field.type) or (field.name in values and _is_plain(field.type))):
             piece = piece.set_column(index, field.name, _write_column(piece.column(index)))
     return piece
+
+
+def _is_plain(kind: Any) -> bool:
+    """Whether a table takes values of this type, or a dictionary of them, as they are."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    checks = (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_null, _is_text)
+    return any(check(kind) for check in checks)
 
 
 def _is_text(kind: Any) -> bool:
@@ -249,16 +259,27 @@ def _is_text(kind: Any) -> bool:
 
 
 def _write_column(column: Any) -> Any:
+    """The column as text. What a value becomes depends on it and on the type alone, as a file is read in pieces."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     from pyarrow import types
 
-    if types.is_timestamp(column.type):
-        with suppress(pa.ArrowInvalid):  # which says that a fraction of a second would be lost
-            column = column.cast(pa.timestamp("s", column.type.tz))
-    try:
-        return column.cast(pa.string())
-    except pa.ArrowException:
-        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if any(check(column.type) for check in (types.is_primitive, types.is_decimal, types.is_null, _is_text)):
+        with suppress(pa.ArrowException):  # where a time zone is unknown, for one
+            texts = column.cast(pa.string())
+            is_time = types.is_timestamp(column.type)
+            # Days are written without a fraction of a second, whatever the unit of the column.
+            return pc.replace_substring_regex(texts, r"\.0+(\D|$)", r"\1") if is_time else texts
+    return pa.array(map(_write_value, column.to_pylist()), pa.string())
+
+
+def _write_value(value: Any) -> str | None:
+    if isinstance(value, bytes):
+        with suppress(UnicodeDecodeError):
+            return value.decode()
+    return None if value is None else str(value)
 
 
 def to_labels(column: Array) -> Array:
