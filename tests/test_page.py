@@ -18,7 +18,7 @@ from certree import SparseTreeClassifier, policy
 from certree.page.counting import count_trees, write_count
 from certree.page.lots import Fixed, draw_lots, value_by_lot
 from certree.page.plain import Words, answer, conditions
-from certree.page.sections import estimate_text, name_columns
+from certree.page.sections import estimate_text, name_columns, points_text
 from certree.page.writer import render_notes
 from certree.path import choose_penalties
 from certree.policy import PolicyTree
@@ -79,8 +79,8 @@ def test_the_classifier_says_what_was_found(tmp_path: Path) -> None:
     assert case.model.certificate_.statement in section(page, "proof")
     assert case.model.certificate_["digests"]["table"] in section(page, "proof")
     assert "of the answers are wrong, by weight. If everyone gets the same answer," in section(page, "decision")
-    assert "No gain over that can be shown: the tree gains" in section(page, "decision")
-    assert "(share of wrong answers, by weight, plus 0.005 per leaf)" in section(page, "good")
+    assert "It is not shown that the tree does better: the difference in its favour is" in section(page, "decision")
+    assert "whose objective (share of wrong answers, by weight, plus 0.005 per leaf) is within" in section(page, "good")
     assert "This page chose that tolerance." in section(page, "good")
     # Percentages, as everywhere on the page.
     assert ">wrong answers in %, by weight</text>" in section(page, "front")
@@ -146,9 +146,9 @@ def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
     page = write(tmp_path, within)
     assert "budget of 0.3" in section(page, "decision")
     spend, held = within.model.certificate_["budget"]["spend"], within.facts["evaluation"].spend
-    assert f"This spends {spend:.4g} per row, of a budget of 0.3." in section(page, "decision")
-    assert f"it was fitted on (too optimistic; spends {spend:.4g} per row)" in section(page, "worth")
-    assert f"they are judged on (3 folds; they spend {held:.4g} per row)" in section(page, "worth")
+    assert f"This policy spends {spend:.4g} per row, out of a budget of 0.3." in section(page, "decision")
+    assert f"it was fitted on (too optimistic); it spends {spend:.4g} per row" in section(page, "worth")
+    assert f"they are judged on (3 folds); they spend {held:.4g} per row" in section(page, "worth")
     assert 'aria-label="What each budget buys"' in section(page, "worth")
     # A single action that does better than the policy does so because it spends more.
     assert "Everyone: <bdi>letter</bdi> (spends 1 per row, which breaks the budget)" in section(page, "worth")
@@ -162,7 +162,7 @@ def test_a_policy_has_its_worth_first_and_its_names(tmp_path: Path) -> None:
     found = policy.good_policies(within.X, within.facts["y"], tolerance=0.2, budget=0.3, control=0, min_samples_leaf=20)
     page = write(tmp_path, within, tolerance=0.2)
     good = section(page, "good")
-    assert f"{len(found)} are within 0.2 of the best" in good
+    assert f"there are {len(found)} whose objective (mean reward) is within 0.2 of the best" in good
     assert f"They spend from {min(own.spend for own in found):.4g}" in good
     texts = [other["text"] for other in data_of(page)["others"]]
     assert texts[0].startswith(f"Best (this page's own tree): objective {found.best.objective:.4g}, spends ")
@@ -243,6 +243,16 @@ def test_the_slider_of_a_budget_says_where_its_own_tree_is(tmp_path: Path) -> No
         assert ("may lie a little below the line of best policies" in section(page, "worth")) is is_between, budget
 
 
+def test_a_policy_that_is_not_proved_best_may_be_beaten(tmp_path: Path) -> None:
+    """That it lies below the line is then not put down to the line alone."""
+    _, X, _, scores = make_log_case(None)
+    model = PolicyTree(1, min_samples_leaf=10, budget=0.4, time_limit=0).fit(X, scores, control=0)
+    assert model.certificate_["status"] == "time_limit"
+    worth = section(certree.report(model, X, scores, path=tmp_path / "page.html").read_text("utf-8"), "worth")
+    assert "it is not proved best, and another may bring more within its budget" in worth
+    assert "drawing lots between their two policies" not in worth
+
+
 def test_spends_that_depend_on_the_row(tmp_path: Path) -> None:
     """The command line cannot be told of them, so the page names the function that can."""
     _, X, _, scores = make_log_case(None)
@@ -302,6 +312,65 @@ def test_few_rows_are_hidden_everywhere(tmp_path: Path) -> None:
     assert all(count == 0 or count >= least for count in counts)
     with pytest.raises(ValueError, match="hide_below must be"):
         write(tmp_path, case, hide_below=0)
+
+
+def make_small_leaf(budget: float, scale: float = 1.0) -> tuple[PolicyTree, pd.DataFrame, Any]:
+    """1,000 rows; seven of them gain most from being treated, and 200 gain a little."""
+    X = pd.DataFrame({"x": np.repeat([0.0, 1.0, 2.0], [7, 793, 200])})
+    gain = np.repeat([5.0, -1.0, 0.25], [7, 793, 200])
+    rewards = np.c_[np.zeros(1000), gain]
+    model = PolicyTree(2, 0.001, budget=budget).fit(X, rewards, spends=[0, scale])
+    return model, X, rewards
+
+
+@pytest.mark.parametrize("budget", [0.1, 0.3])
+def test_what_is_spent_does_not_tell_how_few_rows_there_are(tmp_path: Path, budget: float) -> None:
+    """Where treating somebody spends 1, the spend is the share of rows that are treated."""
+    model, X, rewards = make_small_leaf(budget)
+    spend = model.certificate_["budget"]["spend"]
+    assert spend in (pytest.approx(0.007), pytest.approx(0.207))
+    pages = [
+        certree.report(model, X, rewards, tolerance=0.05, hide_below=least, path=tmp_path / "page.html").read_text()
+        for least in (None, 10)
+    ]
+    told = (f"This policy spends {spend:.4g} per row", f"it spends {spend:.4g} per row", f"spends {spend:.6g} per row")
+    for page, is_told in zip(pages, (True, False), strict=True):
+        for words in (*told, "one more unit is worth", "They spend from", "for a price per unit", 'class="this" data'):
+            assert (words in page) is is_told, words
+        assert ("0.007" in page) is is_told
+    hidden = pages[1]
+    assert not re.search(r"0\.[02]07\b", hidden)
+    assert f"How much this policy spends per row, out of a budget of {budget}, is not shown." in section(
+        hidden, "decision"
+    )
+    assert "what is spent is not shown" in section(hidden, "proof")
+    assert "Policies whose spend is not shown are not drawn." in section(hidden, "worth")
+    texts = [point["text"] for point in data_of(hidden)["front"]]
+    assert texts[0].startswith("Spends 0 per row")
+    assert all(text.startswith("What it spends is not shown") for text in texts[1:])
+
+
+def test_what_folds_spend_is_hidden_with_the_tree(tmp_path: Path) -> None:
+    _, within = make_policies()
+    rows = within.model.tree_.rows[within.model.tree_.leaves]
+    for least, is_told in ((None, True), (int(rows.min()), True), (int(rows.min()) + 1, False)):
+        page = write(tmp_path, within, hide_below=least, time_limit=0)
+        assert ("; they spend " in section(page, "worth")) is is_told
+        assert ("This policy spends " in section(page, "decision")) is is_told
+    model, X, log, scores = make_log_case(0.4)
+    page = certree.report(
+        model, X, scores, log=log, folds=3, hide_below=140, path=tmp_path / "page.html"
+    ).read_text("utf-8")  # fmt: skip
+    texts = [point["text"] for point in data_of(page)["front"]]
+    assert [", where it spends" in text for text in texts] == [text.startswith("Spends ") for text in texts]
+    assert sum(text.startswith("What it spends is not shown") for text in texts) > 0
+
+
+def test_amounts_of_a_budget_are_written_alike(tmp_path: Path) -> None:
+    model, X, rewards = make_small_leaf(1234567.0, 1234567.0 / 0.207)
+    page = certree.report(model, X, rewards, tolerance=0.05, path=tmp_path / "page.html").read_text("utf-8")
+    assert "This policy spends 1,234,567 per row, out of a budget of 1,234,567." in section(page, "decision")
+    assert "per row, out of a budget of 1,234,567." in section(page, "good")
 
 
 def test_few_rows_of_a_group_are_hidden(tmp_path: Path) -> None:
@@ -470,6 +539,8 @@ def test_medians_over_repeats_are_called_so(tmp_path: Path) -> None:
         page = certree.report(model, X, scores, log=log, path=tmp_path / "page.html", evaluation=found, time_limit=0)
         worth = section(page.read_text("utf-8"), "worth")
         assert ("Each held-out figure is a median over these" in worth) is (repeats == 3)
+        # An action at random has no median of its own.
+        assert ("(for an action at random, the difference of two medians)" in worth) is (repeats == 3)
         differences = [found.value.value - fixed.value - found.gains[own].value for own, fixed in found.fixed.items()]
         assert repeats == 3 or np.abs(differences).max() < 1e-12
 
@@ -481,7 +552,33 @@ def test_a_classifier_that_is_better_is_said_to_be(tmp_path: Path) -> None:
     page = certree.report(model, X, y, path=tmp_path / "page.html").read_text("utf-8")
     gain = certree.evaluate(model, X, y, random_state=0).gain
     assert gain.low > 0
-    assert f"The tree gains {share_text(gain.value)} (95% interval: " in section(page, "decision")
+    # Not "5%", which would be read as a twentieth of the wrong answers.
+    amount = f"{100 * gain.value:.1f} percentage points (95% interval: {100 * gain.low:.1f} to {100 * gain.high:.1f})"
+    assert f"are wrong. The tree is wrong less often, by {amount}." in section(page, "decision")
+    assert f"one answer for everyone</th><td>{amount}</td>" in section(page, "worth")
+
+
+def test_a_gain_that_is_not_shown_keeps_its_sign(tmp_path: Path) -> None:
+    assert [points_text(share) for share in (0.05, -0.004, -0.0002, 0.0, 0.12345)] == [
+        "5.0",
+        "-0.4",
+        "-0.02",
+        "0",
+        "12.3",
+    ]
+    assert share_text(-0.0002) == "> -0.1%"
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"x": rng.normal(size=200)}), rng.integers(0, 2, 200)
+    model = SparseTreeClassifier(2, 0.001).fit(X, y)
+    gain = certree.evaluate(model, X, y, random_state=0).gain
+    assert gain.low <= 0
+    page = certree.report(model, X, y, path=tmp_path / "page.html").read_text("utf-8")
+    words = f"It is not shown that the tree does better: the difference in its favour is {points_text(gain.value)} "
+    assert words in section(page, "decision")
+    # Every fold's tree is one leaf, and so is the answer for everyone.
+    model = SparseTreeClassifier(2, 0.5).fit(X, y)
+    page = certree.report(model, X, y, path=tmp_path / "page.html").read_text("utf-8")
+    assert "are wrong. The tree is wrong exactly as often.</p>" in section(page, "decision")
     assert "can be shown" not in section(page, "decision")
 
 

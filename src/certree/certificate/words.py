@@ -97,17 +97,21 @@ def make_summary(certificate: Mapping[str, Any], labels: Sequence[Value] | None 
     return "\n".join(lines)
 
 
-def make_html(certificate: Mapping[str, Any], labels: Sequence[Value] | None = None) -> str:
-    """The same as a table."""
+def make_html(
+    certificate: Mapping[str, Any], labels: Sequence[Value] | None = None, *, shows_spend: bool = True
+) -> str:
+    """The same as a table, on request without what is spent, from which few rows could be counted."""
     rows = "".join(
         f'<tr><th style="text-align:left;vertical-align:top">{escape(name)}</th>'
         f'<td style="text-align:left">{escape(text)}</td></tr>'
-        for name, text in make_entries(certificate, labels).items()
+        for name, text in make_entries(certificate, labels, shows_spend=shows_spend).items()
     )
     return f"<table><tbody>{rows}</tbody></table>"
 
 
-def make_entries(certificate: Mapping[str, Any], labels: Sequence[Value] | None = None) -> dict[str, str]:
+def make_entries(
+    certificate: Mapping[str, Any], labels: Sequence[Value] | None = None, *, shows_spend: bool = True
+) -> dict[str, str]:
     """All that people need to know of a certificate, by what it is about."""
     sizes = certificate["sizes"]
     leaves = f"{certificate['leaves']} {'leaf' if certificate['leaves'] == 1 else 'leaves'}"
@@ -120,7 +124,7 @@ def make_entries(certificate: Mapping[str, Any], labels: Sequence[Value] | None 
     return {
         "status": statement if status == "optimal" else f"{status.replace('_', ' ')}: {statement}",
         **(
-            _describe_value(certificate, labels, penalty, rounding)
+            _describe_value(certificate, labels, penalty, rounding, shows_spend=shows_spend)
             if "policy" in certificate
             else {
                 "objective": f"{certificate['objective']:.10g} = loss {certificate['loss']:.10g} + {penalty}",
@@ -135,7 +139,12 @@ def make_entries(certificate: Mapping[str, Any], labels: Sequence[Value] | None 
 
 
 def _describe_value(
-    certificate: Mapping[str, Any], labels: Sequence[Value] | None, penalty: str, rounding: str
+    certificate: Mapping[str, Any],
+    labels: Sequence[Value] | None,
+    penalty: str,
+    rounding: str,
+    *,
+    shows_spend: bool,
 ) -> dict[str, str]:
     """What a policy is worth on the rows that it was fitted on."""
     own, spent = certificate["policy"], certificate.get("budget")
@@ -148,6 +157,8 @@ def _describe_value(
         largest = "any" if spent["largest"] is None else f"at most {spent['largest']:g}"
         entries["budget"] = (
             f"spends {spent['spend']:.6g} per row, {largest}; one more unit is worth {spent['price']:.6g}"
+            if shows_spend
+            else f"{largest} per row; what is spent is not shown"
         )
         amounts = spent.get("spends")
         names = labels if labels is not None else [f"action {place}" for place in range(len(amounts or ()))]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from certree.certificate.words import make_html
 from certree.page.charts import Series, draw_chart, draw_histogram
 from certree.page.counting import describe_count
 from certree.page.gather import Parts
@@ -81,6 +82,16 @@ class View:
     def hidden(self, counts: Sequence[int]) -> list[int]:
         """The places of counts that are not to be shown."""
         return [] if self.hide_below is None else find_hidden(counts, self.hide_below)
+
+    def shows_spend(self, tree: Tree) -> bool:
+        """Whether it may be said what a tree spends, which has the names of the table: where an action spends 1, that
+        is the share of rows which get it, and so the size of a leaf that is not shown."""
+        return self.hide_below is None or not any(self.rename(tree).hidden)
+
+    @property
+    def shows_own_spend(self) -> bool:
+        """The same of the page's own tree."""
+        return self.shows_spend(self.given.model.tree_)
 
     def share(self, node: int) -> float:
         return float(self.tree.weight[node] / self.tree.weight[0])
@@ -178,8 +189,10 @@ def describe_own_spend(view: View) -> str:
     """What the policy spends on the rows at hand; empty where nothing limits or records it."""
     if not view.given.has_budget:
         return ""
-    limit = f", of a budget of {view.given.budget:g}" if math.isfinite(view.given.budget) else ""
-    return f" This spends {number(view.certificate['budget']['spend'])} per row{limit}."
+    limit = f", out of a budget of {number(view.given.budget)}" if math.isfinite(view.given.budget) else ""
+    if not view.shows_own_spend:
+        return f" How much this policy spends per row{limit and limit + ','} is not shown."
+    return f" This policy spends {number(view.certificate['budget']['spend'])} per row{limit}."
 
 
 def strong(view: View, place: int) -> str:
@@ -193,13 +206,23 @@ def describe_worth(view: View) -> str:
     if found is None:
         return f"What this is worth beyond the {noun} at hand is not known from this page."
     if isinstance(found, LossEvaluation):
-        loss, constant, gain = (share_estimate(own, found.level) for own in (found.loss, found.constant, found.gain))
-        shown = "The tree gains" if found.gain.low > 0 else "No gain over that can be shown: the tree gains"
+        loss, constant = (share_estimate(own, found.level) for own in (found.loss, found.constant))
         return (
             f"On {noun} that it has not seen, {loss} of the answers are wrong{view.by_weight}. If everyone gets the "
-            f"same answer, {constant} are wrong. {shown} {gain}."
+            f"same answer, {constant} are wrong. {describe_gain(found)}"
         )
     return escape(found.statement()) + describe_unit(view)
+
+
+def describe_gain(found: LossEvaluation) -> str:
+    """Whether a tree is wrong less often than one answer for everyone. The difference of two shares has a unit of its
+    own: "5%" would be read as a twentieth of the wrong answers."""
+    if found.gain.low == found.gain.value == found.gain.high == 0:
+        return "The tree is wrong exactly as often."
+    amount = points_estimate(found.gain, found.level)
+    if found.gain.low > 0:
+        return f"The tree is wrong less often, by {amount}."
+    return f"It is not shown that the tree does better: the difference in its favour is {amount}."
 
 
 def describe_unit(view: View) -> str:
@@ -210,6 +233,18 @@ def share_estimate(estimate: Estimate, level: float) -> str:
     """Such as "32.7% (95% interval: 31.6% to 33.8%)"."""
     ends = " to ".join(share_text(end) for end in (estimate.low, estimate.high))
     return f"{share_text(estimate.value)} ({100 * level:g}% interval: {ends})"
+
+
+def points_estimate(estimate: Estimate, level: float) -> str:
+    """A difference of two shares, such as "4.8 percentage points (95% interval: 1.7 to 7.8)"."""
+    value, low, high = (points_text(share) for share in (estimate.value, estimate.low, estimate.high))
+    return f"{value} percentage points ({100 * level:g}% interval: {low} to {high})"
+
+
+def points_text(share: float) -> str:
+    """A difference in percentage points, which keeps its sign where it is small."""
+    points = 100 * share
+    return f"{points:.1f}" if abs(points) >= 0.05 else format_number(points, 1)
 
 
 def enumerate_names(names: Sequence[str], last: str = "and") -> str:
@@ -318,10 +353,10 @@ def _say_between(view: View, curve: BudgetCurve) -> str:
     makes best, and the best tree within a budget may lie between two of them."""
     if not is_between(view, curve):
         return ""
+    spend = f", which spends {number(view.certificate['budget']['spend'])} per row," if view.shows_own_spend else ""
     return (
         " The slider holds those trees that are best at some price of spending. At first it stands at the last one "
-        f"that this page's budget pays for. The page's own tree, which spends "
-        f"{number(view.certificate['budget']['spend'])} per row, lies between them."
+        f"that this page's budget pays for. The page's own tree{spend} lies between them."
     )
 
 
@@ -349,14 +384,15 @@ def show_others(view: View) -> str:
     needed = [bdi(view.shown[fact.column]) for fact in facts if fact.is_needed]
     unused = [bdi(view.shown[fact.column]) for fact in facts if fact.is_unused]
     chosen = " This page chose that tolerance." if view.given.tolerance is None else ""
-    within = f"within {number(good.tolerance, 3)} of the best by the objective ({describe_objective(view)})"
+    objective = f"objective ({describe_objective(view)})"
+    within = f"within {number(good.tolerance, 3)} of the best. This is proved"
     among = escape(view.certificate.scope)
     agreed, limit = share_text(good.rows().share_agreed), escape(view.parts.reasons.get("good", ""))
     if int(good.count) == 1 and good.count.is_exact:
-        return paragraph(f"Among {among}, one tree alone is {within}. This is proved.{chosen} {limit}")
+        return paragraph(f"Among {among}, one tree alone has an {objective} {within}.{chosen} {limit}")
     sentences = [
-        f"Among {among}, {escape(str(good.count))} are {within}. This is proved, not sampled.{chosen}",
-        describe_spends(good),
+        f"Among {among}, there are {escape(str(good.count))} whose {objective} is {within}, not sampled.{chosen}",
+        describe_spends(view, good),
         f"All of them decide alike for {agreed} of the {noun}{view.by_weight}. For the rest, some decide otherwise.",
         f"All of them use {enumerate_names(needed)}." if needed else "No column is used by all of them.",
         f"None of them uses {name_columns(unused)}." if unused else "",
@@ -377,12 +413,15 @@ def name_columns(names: Sequence[str]) -> str:
     return enumerate_names(names, "or") if len(names) <= MOST_COLUMNS else f"{len(names):,} of the columns"
 
 
-def describe_spends(good: TreeSet | BudgetSet) -> str:
+def describe_spends(view: View, good: TreeSet | BudgetSet) -> str:
     """Whether as good a policy spends less."""
     if isinstance(good, TreeSet):
         return ""
-    spends = [policy.spend for policy in good]
-    return f"They spend from {number(min(spends))} to {number(max(spends))} per row, of a budget of {good.budget:g}."
+    least, most = (choose(good, key=lambda policy: policy.spend) for choose in (min, max))
+    if not (view.shows_spend(least.tree) and view.shows_spend(most.tree)):
+        return ""
+    limit = f", out of a budget of {number(good.budget)}" if math.isfinite(good.budget) else ""
+    return f"They spend from {number(least.spend)} to {number(most.spend)} per row{limit}."
 
 
 # 6: the proof -------------------------------------------------------------------------------------------------------
@@ -414,7 +453,7 @@ def show_proof(view: View) -> str:
         )
     else:
         lines.append(show_alarm("The certificate does not hold for these data:", verdict.failures))
-    lines.append(certificate.to_html(view.tree.labels))
+    lines.append(make_html(certificate, view.tree.labels, shows_spend=view.shows_own_spend))
     digest = certificate.get("digests", {}).get("table")
     if digest is not None:
         lines.append(paragraph(f"The data are identified by their SHA-256: <code>{escape(digest)}</code>."))
@@ -522,7 +561,7 @@ def _show_loss(view: View) -> str:
                 share_estimate(found.loss, found.level),
             ],
             ["One answer for everyone, held out", share_estimate(found.constant, found.level)],
-            ["How many fewer are wrong than with one answer for everyone", share_estimate(found.gain, found.level)],
+            ["How many fewer are wrong than with one answer for everyone", points_estimate(found.gain, found.level)],
         ]
     table = show_table(("", f"Share of wrong answers{view.by_weight}"), rows, "How often it is wrong")
     return table + ("" if view.given.group is None else _show_groups(view))
@@ -553,15 +592,17 @@ def _show_groups(view: View) -> str:
 def _show_policy_worth(view: View) -> str:
     found, model = view.parts.evaluation, view.given.model
     own, noun, note = model.certificate_, escape(view.noun), ""
-    spent = f"; spends {number(own['budget']['spend'])} per row" if view.given.has_budget else ""
+    is_told = view.given.has_budget and view.shows_own_spend
+    spent = f"; it spends {number(own['budget']['spend'])} per row" if is_told else ""
     rows = [
-        [f"This policy, on the {noun} it was fitted on (too optimistic{spent})", number(own["policy"]["value"]), ""]
+        [f"This policy, on the {noun} it was fitted on (too optimistic){spent}", number(own["policy"]["value"]), ""]
     ]
     if isinstance(found, Evaluation):
-        spent = "" if found.spend is None else f"; they spend {number(found.spend)} per row"
+        # Where every fold learns the same leaf, the held-out spend tells its size as well.
+        spent = f"; they spend {number(found.spend)} per row" if is_told and found.spend is not None else ""
         rows.append(
             [
-                f"Policies learned without the {noun} they are judged on ({found.folds} folds{spent})",
+                f"Policies learned without the {noun} they are judged on ({found.folds} folds){spent}",
                 estimate_text(found.value),
                 "",
             ]
@@ -585,9 +626,10 @@ def describe_repeats(found: Evaluation) -> str:
     """Why a gain is not the difference of two values: medians do not add up, unless they are of two and so means."""
     if found.repeats < 3:
         return ""
+    random = " (for an action at random, the difference of two medians)" if found.budget is None else ""
     return paragraph(
-        f"The folds were drawn {found.repeats} times. Each held-out figure is a median over these, so a gain may "
-        "differ a little from the difference of two values."
+        f"The folds were drawn {found.repeats} times. Each held-out figure is a median over these{random}, so a gain "
+        "may differ a little from the difference of two values."
     )
 
 
@@ -603,12 +645,18 @@ def show_budget(view: View) -> str:
     if curve is None:
         return absent(view, "curve") if "curve" in view.parts.reasons else ""
     own, held = view.given.model.certificate_, view.parts.held_out
+    # A point would tell what a tree spends to three digits.
+    told = [place for place, point in enumerate(curve) if view.shows_spend(point.tree)]
+    best = [(curve[place].spend, curve[place].value) for place in told]
+    this = [(own["budget"]["spend"], own["policy"]["value"])] if view.shows_own_spend else []
     series = [
-        Series("best policies for every budget, in sample", "own", [(point.spend, point.value) for point in curve]),
-        Series("this policy, in sample", "this", [(own["budget"]["spend"], own["policy"]["value"])], is_line=False),
+        Series("best policies for every budget, in sample", "own", best),
+        Series("this policy, in sample", "this", this, is_line=False),
     ]
     if held is not None and held.spend is not None:
-        points = sorted(zip(held.spend.tolist(), held.worth.tolist(), held.error.tolist(), strict=True))
+        points = sorted(
+            (float(held.spend[place]), float(held.worth[place]), float(held.error[place])) for place in told
+        )
         name = "the same, learned without the rows they are judged on (± one standard error)"
         series.append(Series(name, "held", [point[:2] for point in points], [point[2] for point in points]))
     lots = draw_lots(view.parts.fixed)
@@ -618,7 +666,8 @@ def show_budget(view: View) -> str:
             "no policy: actions drawn by lot for everyone, in sample", "line", [lot[1:] for lot in lots], names=names
         )
     )
-    chart = draw_chart("What each budget buys", "mean spend per row", view.reward, series)
+    drawn = [one for one in series if one.points]
+    chart = draw_chart("What each budget buys", "mean spend per row", view.reward, drawn)
     rows = [
         [name_fixed(view, place, is_html=True), number(spend), number(value)]
         for place, spend, value in view.parts.fixed
@@ -628,7 +677,14 @@ def show_budget(view: View) -> str:
         "dashed line says. What a policy adds is its distance above that line, and only as far as it is there on "
         f"{escape(view.noun)} that it has not seen."
     )
-    if is_between(view, curve):
+    if len(told) < len(curve) or not this:
+        note += " Policies whose spend is not shown are not drawn."
+    elif own["status"] != "optimal":
+        note += (
+            " This policy may lie below the line of best policies: it is not proved best, and another may bring more "
+            "within its budget."
+        )
+    elif is_between(view, curve):
         # A policy that is proved best must not seem to be beaten by the line.
         note += (
             " This policy may lie a little below the line of best policies: between two dots, that line is what "

@@ -359,19 +359,26 @@ def list_points(view: View) -> list[tuple[str, Tree]]:
     front, curve = view.parts.front, view.parts.curve
     if front is not None:
         return [(describe_point(view, front, place), point.tree) for place, point in enumerate(front)]
-    return [(describe_corner(view, place, point), point.tree) for place, point in enumerate(curve or ())]
+    # A price is the slope between two trees of the curve, so it tells what one spends from what the other does.
+    has_prices = all(view.shows_spend(point.tree) for point in curve or ())
+    return [
+        (describe_corner(view, place, point, has_prices=has_prices), point.tree)
+        for place, point in enumerate(curve or ())
+    ]
 
 
-def describe_corner(view: View, place: int, point: BudgetPoint) -> str:
+def describe_corner(view: View, place: int, point: BudgetPoint, *, has_prices: bool) -> str:
     """A tree of the budget curve in words."""
     worth = f"{view.reward} {number(point.value)} in sample, {_count_leaves(point.leaves)}"
-    found, held = view.parts.held_out, ""
+    found, held, is_told = view.parts.held_out, "", view.shows_spend(point.tree)
     if found is not None and found.spend is not None:
         amount, error, spend = (float(values[place]) for values in (found.worth, found.error, found.spend))
-        held = f" Held out {number(amount)} (±\u00a0{number(error, 2)}), where it spends {number(spend)}."
+        where = f", where it spends {number(spend)}" if is_told else ""
+        held = f" Held out {number(amount)} (±\u00a0{number(error, 2)}){where}."
     prices = say_range(point.price_low, point.price_high)
-    best = f" The best tree for a price per unit spent {prices}."
-    return f"Spends {number(point.spend)} per row: {worth}.{held}{best}{_say_status(point.status)}"
+    best = f" The best tree for a price per unit spent {prices}." if has_prices else ""
+    spent = f"Spends {number(point.spend)} per row" if is_told else "What it spends is not shown"
+    return f"{spent}: {worth}.{held}{best}{_say_status(point.status)}"
 
 
 def describe_point(view: View, front: RegularizationPath, place: int) -> str:
@@ -420,7 +427,7 @@ def list_others(view: View) -> list[dict[str, Any]]:
     return [
         {
             "text": f"{name_choice(view, words)}{_say_own(view, found[0][1], tree)}: "
-            f"objective {number(tree.objective)}{_say_spend(tree)}",
+            f"objective {number(tree.objective)}{_say_spend(view, tree)}",
             "tree": other_tree_data(view, tree.tree),
         }
         for words, tree in found
@@ -442,8 +449,10 @@ def list_groups(tree: Tree) -> list[tuple[str, str]]:
     return [(path_text(tree, node), str(tree.node_label(node))) for node in tree.leaves.tolist()]
 
 
-def _say_spend(tree: GoodTree | BudgetPolicy) -> str:
-    return f", spends {number(tree.spend)} per row" if isinstance(tree, BudgetPolicy) else ""
+def _say_spend(view: View, tree: GoodTree | BudgetPolicy) -> str:
+    if not (isinstance(tree, BudgetPolicy) and view.shows_spend(tree.tree)):
+        return ""
+    return f", spends {number(tree.spend)} per row"
 
 
 def name_choice(view: View, words: str) -> str:

@@ -28,7 +28,7 @@ LICENCE = "public, from the National Supported Work demonstration (LaLonde 1986)
 
 TREE_NOTES = """
 This page shows how a certified tree reads. It repeats the study of a published paper on 722 men of an experiment of the
-1970s: the answer says whom to train, and a man weighs the more, the more a mistake about him would cost. **It is not
+1970s: the answer says whom to train, and a man counts for more, the costlier a mistake about him would be. **It is not
 advice about anyone**: the labels come from effects that were estimated by matching, with large errors, and the columns
 that the tree may use include race, which a decision today must not rest on.
 """

@@ -46,7 +46,7 @@ def share_text(share: float) -> str:
     """A share in percent that says 100 or 0 only when it is all or nothing."""
     percent = round(100 * share, 1)
     if percent in (0.0, 100.0) and share not in (0.0, 1.0):
-        return "> 99.9%" if percent else "< 0.1%"
+        return "> 99.9%" if percent else "< 0.1%" if share > 0 else "> -0.1%"
     return f"{percent:.0f}%" if share in (0.0, 1.0) else f"{percent:.1f}%"
 
 
