@@ -41,7 +41,7 @@ def test_the_pages_of_the_case_study_are_whole(tmp_path: Path, monkeypatch: pyte
         assert "held out" in data_of(page)["front"][0]["text"]
     assert found.policies[-1].evaluation.statement() in html.unescape(section(written[1], "decision"))
     # What weights and rewards are, a page cannot know by itself.
-    assert "the more a mistake about him would cost" in section(written[0], "use").replace("\n", " ")
+    assert "the costlier a mistake about him would be" in section(written[0], "use").replace("\n", " ")
     assert "less what the programme costs" in section(written[1], "use").replace("\n", " ")
 
 
@@ -54,7 +54,8 @@ def test_a_classifier_on_compas(tmp_path: Path) -> None:
     assert len(page) < 100_000
     assert "all figures of the tree hold" in section(page, "proof")
     found = certree.good_trees(X, y, tolerance=0.01, max_depth=3, regularization=0.005)
-    assert f"{found.count} are within 0.01 of the best" in section(page, "good")
+    measure = "share of wrong answers, plus 0.005 per leaf"
+    assert f"{found.count} whose objective ({measure}) is within 0.01 of the best" in section(page, "good")
     path = certree.regularization_path(X, y, max_depth=3)
     assert len(data_of(page)["front"]) == len(path)
     assert "Not computed" not in page
