@@ -36,7 +36,7 @@ import certree
 from certree import PolicyTree, SparseTreeClassifier, certify, cli, policy
 from certree.amounts import exact_sum, find_exponent, to_amounts
 from certree.dask import DaskPolicyTree, DaskSparseTreeClassifier, fitting
-from certree.dask.crew import Crew
+from certree.dask.crew import Crew, naming
 from certree.dask.parts import Rows, Task, collect_parts, lazy
 from certree.dask.survey import decide, find_quantiles, profile
 from certree.dask.work import weigh_rows
@@ -476,6 +476,60 @@ def test_rows_behind_rows_of_weight_zero_keep_their_numbers(has_index: bool) -> 
 
 
 @pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize(
+    ("label", "message"),
+    [
+        (3, r"partition 1: y has 'class \d' in row 0 \(index 20\), but 3 in row 4 \(index 24\)"),
+        ([3], r"partition 1: y holds a value of type list in row 4 \(index 24\), but labels are"),
+        (np.zeros(2), r"partition 1: y holds a value of type ndarray in row 4 \(index 24\), but labels are"),
+    ],
+)
+def test_a_strange_label_within_a_partition_is_named(label: Any, message: str) -> None:
+    X, y, _ = make_frames()
+    labels = pd.Series([*y[1].iloc[:4], label, *y[1].iloc[5:]], index=y[1].index, dtype=object)
+    with pytest.raises(ValueError, match=message):
+        DaskSparseTreeClassifier(1).fit(from_frames([X[0].iloc[:0], X[1]]), from_frames([y[0].iloc[:0], labels]))
+
+
+@pytest.mark.usefixtures("plain")
+def test_rewards_that_are_too_large_are_named_behind_rows_of_weight_zero() -> None:
+    X, _, _ = make_frames()
+    # Where all actions are worth the same, nothing but the best reward is too large.
+    rewards = pd.DataFrame({"a": 1.0, "b": 1.0}, index=X[1].index)
+    rewards.iloc[7] = 1e308
+    weights = pd.Series(np.where(np.arange(20) > 4, 10.0, 0.0), index=X[1].index)
+    with pytest.raises(ValueError, match=r"partition 0: rewards times sample_weight .* row 7 \(index 27\) has 1e\+308"):
+        DaskPolicyTree(1).fit(from_frames(X[1:2]), from_frames([rewards]), from_frames([weights]))
+
+
+@pytest.mark.usefixtures("plain")
+def test_weights_without_an_index_have_that_of_the_table() -> None:
+    X, y, _ = make_frames()
+    weights = da.from_array(np.where(np.arange(60) == 27, np.nan, 1.0), chunks=20)
+    with pytest.raises(ValueError, match=r"partition 1: sample_weight is NaN in row 7 \(index 27\)"):
+        DaskSparseTreeClassifier(1).fit(from_frames(X), from_frames(y), weights)
+
+
+def test_the_first_partition_that_fails_is_named_once() -> None:
+    """Whichever failure is raised."""
+
+    class Failed:
+        status = "error"
+
+        def __init__(self, error: Exception) -> None:
+            self.error = error
+
+        def exception(self) -> Exception:
+            return self.error
+
+    futures = [Failed(ValueError("partition 0: y is missing in row 2")), Failed(KeyError("dollars"))]
+    with pytest.raises(ValueError, match=r"^partition 0: y is missing in row 2$"), naming(futures):
+        raise futures[1].error
+    with pytest.raises(ValueError, match=r"^partition 0 cannot be computed: KeyError: 'dollars'$"), naming(futures[1:]):
+        raise futures[1].error
+
+
+@pytest.mark.usefixtures("plain")
 def test_wrong_rewards_and_arms_are_named() -> None:
     X, _, _ = make_frames()
     rewards = [pd.DataFrame({"a": range(20), "b": 1.0}, index=own.index) for own in X]
@@ -489,7 +543,7 @@ def test_wrong_rewards_and_arms_are_named() -> None:
         DaskPolicyTree(1).fit(from_frames(X), from_frames(words))
     # Columns in another order would give every action the rewards of another one.
     turned = [rewards[0], rewards[1][["b", "a"]], rewards[2]]
-    message = r"partition 1: its rewards have the columns 'b', 'a', but all rewards have 'a', 'b'"
+    message = r"partition 1: its rewards have the columns 'b', 'a', but those of rewards are 'a', 'b'"
     with pytest.raises(ValueError, match=message):
         DaskPolicyTree(1).fit(from_frames(X), from_frames(turned))
     model = DaskPolicyTree(1).fit(from_frames(X), from_frames(rewards))

@@ -11,7 +11,17 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from certree import PolicyTree, Problem, SparseTreeClassifier, certify, policy, weights
+from certree import (
+    PolicyTree,
+    Problem,
+    SparseTreeClassifier,
+    SparseTreeCV,
+    certify,
+    evaluate,
+    policy,
+    regularization_path,
+    weights,
+)
 from certree.cli import main
 from certree.datasets.files import read_csv
 from certree.table import name_row, read_table
@@ -55,6 +65,17 @@ NAN_IN_CEM = pd.Series([1.0, 1.0, np.nan, 1.0], index=NAMES)
     [
         (lambda: SparseTreeClassifier().fit(X.replace(3.0, np.inf), [0, 1, 0, 1]), "column 'a', row 2 (index 'cem')"),
         (lambda: SparseTreeClassifier().fit(X, [0, 1, 0, 1], NAN_IN_CEM), "is NaN in row 2 (index 'cem')"),
+        # Whatever is given beside the table has its index where it has none of its own.
+        (lambda: SparseTreeClassifier().fit(X, [0, 1, 0, 1], [1, 1, np.nan, 1]), "is NaN in row 2 (index 'cem')"),
+        (lambda: SparseTreeClassifier().fit(X, [0, 1, 0, 1], list("12x4")), "row 2 (index 'cem') has 'x'"),
+        (lambda: SparseTreeCV(cv=2).fit(X, [0, 1, 0, 1], [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
+        (lambda: evaluate(SparseTreeClassifier(), X, [0, 1, 0, 1], [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
+        (lambda: regularization_path(X, [0, 1, 0, 1], [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
+        (lambda: Problem.from_labels(X, [0, 1, 0, 1], [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
+        (lambda: Problem.from_costs(X, np.eye(4), [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
+        (lambda: Problem.from_rewards(X, np.eye(4), [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
+        (lambda: PolicyTree().fit(X, np.eye(4), [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
+        (lambda: PolicyTree().fit(X, np.eye(4)).score(X, np.eye(4), [1, 1, -1, 1]), "negative in row 2 (index 'cem')"),
         (lambda: SparseTreeClassifier(1, 0.0).fit(X, [0, 0, 1, 1]).predict(X.replace(3.0, np.inf)), "(index 'cem')"),
         (lambda: Problem.from_labels(X, NAN_IN_CEM), "y is missing in row 2 (index 'cem')"),
         (lambda: SparseTreeClassifier().fit(X, NAN_IN_CEM), "y is missing in row 2 (index 'cem')"),
@@ -80,6 +101,8 @@ def test_the_checker_names_the_index_of_a_label_it_does_not_know() -> None:
     labels = pd.Series([0, 0, 1, 5], index=NAMES)
     with pytest.raises(ValueError, match=re.escape("y: row 3 (index 'dan') has label 5")):
         certify.check(model.certificate_, model.tree_, X, labels)
+    with pytest.raises(ValueError, match=re.escape("sample_weight is negative in row 2 (index 'cem')")):
+        certify.check(model.certificate_, model.tree_, X, [0, 0, 1, 1], sample_weight=[1, 1, -1, 1])
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

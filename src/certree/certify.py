@@ -316,7 +316,7 @@ def read_case(
     declared = {names[name]: order for name, order in table.declared.items()}
     table = replace(table, names=tuple(names.values()), declared=declared)
     limits, thresholds = certificate["constraints"], certificate["thresholds"]
-    weights = check_weights(sample_weight, table.n_rows)
+    weights = check_weights(sample_weight, table.n_rows, table)
     amounts: Array | None = None
     spent: Array | None = None
     by_action: list[float] | None = None
@@ -343,7 +343,7 @@ def read_case(
         if factors is not None:
             if len(factors) != len(tree.labels):
                 return f"class_weights has {len(factors)} entries, but the tree has {len(tree.labels)} labels"
-            weights = check_weights(weights * np.asarray(factors, dtype=np.float64)[codes], table.n_rows)
+            weights = check_weights(weights * np.asarray(factors, dtype=np.float64)[codes], table.n_rows, table)
     if isinstance(thresholds, list) and len(thresholds) != len(tree.columns):
         return f"thresholds lists the cuts of {len(thresholds)} columns, but the tree has {len(tree.columns)}"
     if limits["max_depth"] is None and limits["max_leaves"] is None and certificate["regularization"] == 0:

@@ -484,7 +484,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
         """The problem, the labels, the weights, the factors of the labels in them, what guessed parts state."""
         table = self._read(X, reset=True)
         classes, codes = self._read_labels(y, table.n_rows)
-        weights = check_weights(sample_weight, table.n_rows)
+        weights = check_weights(sample_weight, table.n_rows, table)
         factors = self._class_factors(classes, codes)
         if factors is not None:
             weights = check_weights(

@@ -229,7 +229,7 @@ def regularization_path(
         raise ValueError("give n_jobs or n_threads, not both")
     threads = count_threads(n_jobs) if n_threads is None else n_threads
     table = read_table(X)
-    weights = check_weights(sample_weight, table.n_rows)
+    weights = check_weights(sample_weight, table.n_rows, table)
     features = make_features(
         table, categorical_features=categorical_features, thresholds=thresholds, weights=weights, binner=bin_numeric
     )

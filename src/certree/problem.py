@@ -155,7 +155,7 @@ class Problem:
             labels = distinct.tolist()
         elif not (codes.min() >= 0 and codes.max() < len(labels)):
             raise ValueError(f"y holds numbers from 0 to {len(labels) - 1}, one for each label")
-        weights = check_weights(weights, features.n_rows)
+        weights = check_weights(weights, features.n_rows, features.table)
         arms = _read_vector("arms", settings.pop("arms", None), features.n_rows)
         features, kept, (codes, weights, arms) = _without_zeros(features, weights, codes, weights, arms)
         return cls(
@@ -204,7 +204,7 @@ class Problem:
             row, label = np.argwhere(costs < 0)[0]
             where = name_row(row, features.table)
             raise ValueError(f"costs must not be negative: {where}, label {label} has {costs[row, label]}")
-        weights = check_weights(weights, features.n_rows)
+        weights = check_weights(weights, features.n_rows, features.table)
         weighed = weigh_amounts("costs", costs, weights, features.table)
         return cls._from_weighed("costs", features, weighed, weights, labels, settings)
 
@@ -267,7 +267,7 @@ class Problem:
         """
         features = _read_features(X)
         rewards = _read_matrix("rewards", rewards, features.n_rows)
-        weights = check_weights(weights, features.n_rows)
+        weights = check_weights(weights, features.n_rows, features.table)
         best = rewards.max(axis=1, keepdims=True)
         with np.errstate(over="ignore"):
             shortfall = best - rewards
@@ -359,7 +359,7 @@ class Problem:
         return np.asarray(np.unique(key, return_inverse=True)[1])
 
     def scale(self, objective: float) -> float:
-        """What an error in an objective is compared with: it, or that of the best lone leaf if that is larger."""
+        """What an error in an objective is compared with: the objective, or that of the best lone leaf if larger."""
         assert self.costs is not None
         lone = min(math.fsum(column.tolist()) for column in self.costs.T) / self.normaliser
         return max(objective, lone + self.regularization)
@@ -526,9 +526,9 @@ def _spell(y: Array) -> list[Any]:
     return [None if type(value).__name__ == "NAType" else value for value in y.tolist()]
 
 
-def check_weights(given: Any, n_rows: int) -> Array:
-    """Weights as float64, ones by default; an error names the row that is wrong."""
-    weights = read_weights(given, n_rows)
+def check_weights(given: Any, n_rows: int, *sources: Any) -> Array:
+    """Weights as float64, ones by default; an error names the row that is wrong, as the weights or the sources do."""
+    weights = read_weights(given, n_rows, *sources)
     with np.errstate(over="ignore"):
         check_total_weight(float(weights.sum()))
     return weights
@@ -541,7 +541,7 @@ def check_total_weight(total: float) -> None:
         raise ValueError("sample_weight is too large: its sum is infinite")
 
 
-def read_weights(given: Any, n_rows: int) -> Array:
+def read_weights(given: Any, n_rows: int, *sources: Any) -> Array:
     """The same of some rows of a table, which may all weigh nothing."""
     if given is None:
         return np.ones(n_rows)
@@ -555,7 +555,7 @@ def read_weights(given: Any, n_rows: int) -> Array:
         weights = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         row = first_text(raw.tolist()) if raw.ndim == 1 and raw.dtype.kind in "OSU" else -1
-        words = error if row < 0 else f"{name_row(row, given)} has {raw.tolist()[row]!r}"
+        words = error if row < 0 else f"{name_row(row, given, *sources)} has {raw.tolist()[row]!r}"
         raise ValueError(f"sample_weight must hold numbers: {words}") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
@@ -567,7 +567,8 @@ def read_weights(given: Any, n_rows: int) -> Array:
     if not (weights.min() >= 0 and weights.max() < np.inf):
         for is_wrong, what in ((np.isnan(weights), "NaN"), (weights < 0, "negative"), (np.isinf(weights), "infinite")):
             if is_wrong.any():
-                raise ValueError(f"sample_weight is {what} in {name_row(int(np.argmax(is_wrong)), given)}")
+                row = int(np.argmax(is_wrong))
+                raise ValueError(f"sample_weight is {what} in {name_row(row, given, *sources)}")
     return weights
 
 

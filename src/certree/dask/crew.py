@@ -35,6 +35,8 @@ def naming(futures: Sequence[Any]) -> Iterator[None]:
         if part is None or str(error).startswith("partition "):
             raise
         cause = futures[part].exception()
+        if str(cause).startswith("partition "):  # another one than was raised
+            raise cause from error
         raise ValueError(f"partition {part} cannot be computed: {type(cause).__name__}: {cause}") from cause
 
 

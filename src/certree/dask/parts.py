@@ -6,7 +6,7 @@ there is one. Rows of weight zero are left out as soon as they are read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Number
@@ -186,7 +186,8 @@ class Rows:
     def best_rewards(self) -> Array | None:
         if self.rewards is None:
             return None
-        return weigh_amounts("rewards", self.rewards.max(axis=1, keepdims=True), self.weights, least=0.0)[:, 0]
+        best = self.rewards.max(axis=1, keepdims=True)
+        return weigh_amounts("rewards", best, self.weights, self.table, least=0.0)[:, 0]
 
 
 def read_rows(part: int, given: Mapping[str, Any], task: Task) -> Rows:
@@ -206,7 +207,7 @@ def read_rows(part: int, given: Mapping[str, Any], task: Task) -> Rows:
         if n_given == 0:
             return Rows(part, None, 0, np.empty(0), _labels_of(given, X), None, None, None)
         table = read_table(X)
-        weights = read_weights(given.get("sample_weight"), n_given)
+        weights = read_weights(given.get("sample_weight"), n_given, table)
         labels = _labels_of(given, X)
         sorts = {} if labels is None or task.classes is not None else _find_sorts(labels, given["y"], X)
         y = None if labels is None or task.classes is None else _find_classes(labels, task.classes, X)
@@ -236,6 +237,13 @@ def _labels_of(given: Mapping[str, Any], X: Any) -> Array | None:
     if "y" not in given:
         return None
     y: Array = column_or_1d(np.asarray(given["y"]))
+    if y.dtype == object:
+        row = next((row for row, value in enumerate(y) if not isinstance(value, Hashable)), None)
+        if row is not None:
+            where = name_row(row, given["y"], X)
+            raise ValueError(
+                f"y holds a value of type {type(y[row]).__name__} in {where}, but labels are texts or numbers"
+            )
     is_missing = np.asarray((y != y) | (y == None), dtype=bool)  # noqa: E711
     if len(y) and y.dtype == object:
         is_missing |= np.fromiter((type(value).__name__ in ("NAType", "NaTType") for value in y), bool, len(y))
@@ -267,7 +275,7 @@ def _read_rewards(given: Any, task: Task, X: Any) -> Array:
     names = tuple(given.columns) if hasattr(given, "columns") else None
     if names != task.reward_names:
         raise ValueError(
-            f"its rewards have the columns {_list(names)}, but all rewards have {_list(task.reward_names)}"
+            f"its rewards have the columns {_list(names)}, but those of rewards are {_list(task.reward_names)}"
         )
     assert task.actions is not None
     rewards = read_numbers("rewards", given, task.actions)

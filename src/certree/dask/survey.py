@@ -179,7 +179,8 @@ def join_labels(surveys: Sequence[Survey]) -> dict[Any, int]:
     seen = dict(ChainMap(*firsts))
     if len(seen) > 1:
         (part, text), (other, number) = seen["texts"], seen["numbers"]
-        raise ValueError(f"partition {part}: y has {text}, but in partition {other} it has {number}")
+        among = "" if part == other else f"in partition {other} it has "
+        raise ValueError(f"partition {part}: y has {text}, but {among}{number}")
     try:
         order = sorted(counts)
     except TypeError as error:

@@ -147,7 +147,7 @@ def read_given(
             else "y is missing: give the labels that the model was fitted on"
         )
     table = model.tree_.read(X)
-    weights = check_weights(sample_weight, table.n_rows)
+    weights = check_weights(sample_weight, table.n_rows, table)
     if group is not None and not is_policy and np.shape(group) != (table.n_rows,):
         raise ValueError(
             f"group must have one entry for each of the {table.n_rows} rows, not the shape {np.shape(group)}"

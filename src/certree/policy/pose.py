@@ -34,7 +34,7 @@ def pose_rewards(
 ) -> Posed:
     """The problem of a table of rewards; `settings` are those of `Problem.from_rewards`."""
     amounts, actions = read_rewards(rewards, table.n_rows)
-    weights = check_weights(sample_weight, table.n_rows)
+    weights = check_weights(sample_weight, table.n_rows, table)
     arms = read_arms(treatment, actions, weights, min_samples_arm, rewards)
     features = make_features(table, thresholds=thresholds, weights=weights, binner=bin_numeric, forbidden=forbidden)
     problem = Problem.from_rewards(

@@ -377,7 +377,7 @@ class PolicyTree(TreeEstimator):
         amounts, actions = read_rewards(y, len(leaf))
         if tuple(actions) != self.tree_.labels:
             raise ValueError(f"rewards has the actions {list(actions)}, but the policy has {list(self.tree_.labels)}")
-        return mean_reward(amounts, self.tree_.label[leaf], check_weights(sample_weight, len(leaf)))
+        return mean_reward(amounts, self.tree_.label[leaf], check_weights(sample_weight, len(leaf), X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

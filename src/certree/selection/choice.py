@@ -161,7 +161,7 @@ class SparseTreeCV(ClassifierMixin, TreeEstimator):
         table = self._read(X, reset=True)
         classes, codes = final._read_labels(y, table.n_rows)
         labels = column_or_1d(classes[codes])
-        weights = check_weights(sample_weight, table.n_rows)
+        weights = check_weights(sample_weight, table.n_rows, table)
         if self.class_weight is not None:
             weights = weights * compute_class_weight(self.class_weight, classes=classes, y=labels)[codes]
         clusters = None if cluster is None else np.unique(np.asarray(cluster), return_inverse=True)[1]

@@ -145,7 +145,7 @@ def evaluate(
         raise ValueError(f"level must be between 0 and 1, not {level!r}")
     labels = column_or_1d(y)
     check_consistent_length(*([] if isinstance(X, Table) else [X]), labels)
-    weights = check_weights(sample_weight, len(labels))
+    weights = check_weights(sample_weight, len(labels), X)
     cluster = None if cluster is None else column_or_1d(cluster)
     predicted, constant = np.empty_like(labels), np.empty_like(labels)
     leaves, n_folds = [], 0
