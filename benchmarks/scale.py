@@ -49,7 +49,7 @@ DETAILS = """\
 
 def model_seconds(n_rows: int, n_workers: int) -> float:
     """What docs/scale.md says of 20 columns with 32 thresholds."""
-    return 6e-6 * n_rows / n_workers + 8 + 0.4 * math.log2(n_workers)
+    return 3e-6 * n_rows / n_workers + 5 + 0.4 * math.log2(n_workers)
 
 
 def make_part(part: int, n_rows: int, n_columns: int) -> Any:
