@@ -543,8 +543,11 @@ void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, 
     std::vector<Item> other(items.size());
     sort_by_key(items, other);
     for (std::size_t k = 0; k < items.size(); ++k) {
-        if (k == 0 || items[k].key != items[k - 1].key) {
-            distinct.push_back(values[items[k].row]);
+        const std::uint64_t key = items[k].key;
+        if (k == 0 || key != items[k - 1].key) {
+            // Read off the key: the row lies anywhere in memory. Only the sign of a zero is not in it.
+            const auto value = std::bit_cast<double>((key & sign) != 0 ? key ^ sign : ~key);
+            distinct.push_back(value == 0.0 ? values[items[k].row] : value);
         }
         codes[items[k].row] = static_cast<std::int32_t>(distinct.size()) - 1;
     }

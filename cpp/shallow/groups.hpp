@@ -14,8 +14,8 @@ struct Groups {
     std::vector<std::int32_t> end;
     std::int32_t size() const { return static_cast<std::int32_t>(end.size()); }
 
-    // Categories have no neighbours, so each stays alone.
-    Groups(const LocalAxis& axis, const std::vector<double>& mass, std::int32_t most_groups)
+    // Categories have no neighbours, so each stays alone. Masses are of codes; what rounds them moves an end at most.
+    Groups(const LocalAxis& axis, const std::vector<float>& mass, std::int32_t most_groups)
         : of_code(static_cast<std::size_t>(axis.n_codes)) {
         if (axis.n_codes <= most_groups || axis.is_categorical) {
             end.resize(of_code.size());

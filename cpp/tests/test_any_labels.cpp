@@ -70,6 +70,70 @@ TEST(any_labels_cut_inside_groups_in_doubt) {
     }
 }
 
+TEST(any_labels_sides_without_a_split) {
+    // Leaves and stumps of both sides of every root test, summed over the whole set, beside those of the split sides.
+    Random random(42);
+    for (int n = 0; n < 60; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 10, 60);
+        recipe.n_labels = std::array{2, 3, 9}[static_cast<std::size_t>(n % 3)];
+        recipe.weights = all_weights[n % 4];
+        recipe.is_classification = n % 2 == 0;
+        recipe.n_arms = pick(random, 0, 2);
+        recipe.sizes = {pick(random, 4, 30), pick(random, 2, 9), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.regularization = some_penalties[pick(random, 0, 2)];
+        options.constraints.min_samples_leaf = chance(random, 0.5) ? pick(random, 2, 6) : 1;
+        options.constraints.min_samples_arm = table.n_arms > 0 ? pick(random, 0, 2) : 0;
+        options.switches = n % 4 < 2 ? 0U + no_cost_model : 0U;  // two tests at a time, or all
+        describe(text_of(table, options));
+        const Run run(table, options);
+        const RowSet root = all_rows(run.instance);
+        const Local local(run.instance, root);
+        const Stumps stumps(run.instance, run.settings, run.control);
+        for (const LocalAxis& axis : local.axes) {
+            for (std::int32_t test = 0; test < axis.n_tests; ++test) {
+                const Split split = split_rows(run.instance, root, axis, test);
+                const auto pick_cuts = [&] {
+                    const LocalAxis& cut =
+                        local.axes[static_cast<std::size_t>(pick(random, 0, static_cast<int>(local.axes.size()) - 1))];
+                    const std::int32_t first = pick(random, 0, cut.n_tests - 1);
+                    return SideCuts{&cut, first, pick(random, first, cut.n_tests - 1)};
+                };
+                const SideCuts cuts[2] = {pick_cuts(), chance(random, 0.2) ? SideCuts{} : pick_cuts()};
+                Outcome first[2] = {Outcome(2), Outcome(2)};
+                Outcome any[2] = {Outcome(2), Outcome(2)};
+                stumps.put_sides(root, axis, test, cuts, first);
+                stumps.put_cuts(root, axis, test, cuts, any);
+                for (int side = 0; side < 2; ++side) {
+                    const RowSet& rows = side == 0 ? split.left : split.right;
+                    Outcome expected(2);
+                    Outcome best(2);
+                    stumps.put_leaf(rows, expected);
+                    CHECK(first[side].value[0] == expected.value[0]);
+                    for (std::int32_t t = cuts[side].first; t <= cuts[side].last; ++t) {
+                        const LocalAxis& cut = *cuts[side].axis;
+                        Outcome& own = t == cuts[side].first ? expected : best;
+                        stumps.put_stump(rows, cut.axis, cut.code_of(t), own);
+                        stumps.put_stump(rows, cut.axis, cut.code_of(t), best);
+                    }
+                    CHECK(first[side].value[1] == expected.value[1]);
+                    CHECK(any[side].value[1] == best.value[1]);
+                    CHECK((any[side].tree[1] == nullptr) == (best.tree[1] == nullptr));
+                    if (best.tree[1] != nullptr) {
+                        CHECK(any[side].tree[1]->axis == best.tree[1]->axis);
+                        CHECK(any[side].tree[1]->code == best.tree[1]->code);
+                        CHECK(any[side].tree[1]->left->label == best.tree[1]->left->label);
+                        CHECK(any[side].tree[1]->right->label == best.tree[1]->right->label);
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(any_labels_under_limits) {
     // Minima that cut off the ends of axes, in the middle of groups and between them, and limits of leaves.
     Random random(38);

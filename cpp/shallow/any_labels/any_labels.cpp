@@ -20,11 +20,11 @@ struct SideCost {
     Amount tree = 0;
 };
 
-// A root test that may be the best: what was found of its sides in 32 bits, and by side the axes that may hold
-// something better; once it is judged, the exact costs of what was found.
+// A root test that may be the best: what was found of its sides in 32 bits, and by side what may be better; once it is
+// judged, the exact costs of what was found.
 struct Candidate {
     SideBest best[2];
-    std::vector<std::int32_t> axes[2];
+    std::vector<Doubt> doubts[2];
     bool is_judged = false;
     Outcome sides[2] = {Outcome(2), Outcome(2)};
 };
@@ -277,7 +277,7 @@ Known Hunt::look_at(std::size_t a, std::int32_t test, SideStumps& sides) {
         known.open = std::make_shared<Candidate>();
         for (int side = 0; side < 2; ++side) {
             known.open->best[side] = best[side];
-            known.open->axes[side] = sides.axes_below(side, most_useful_cost(best[side]));
+            known.open->doubts[side] = sides.doubts_below(side, most_useful_cost(best[side]));
         }
     }
     return known;
@@ -335,17 +335,16 @@ void Hunt::offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2
 void Hunt::judge(std::size_t a, Known& known) {
     const Local& local = tables_.local;
     const LocalAxis& axis = local.axes[a];
-    const Split split = split_rows(instance_, set_, axis, known.test);
     Candidate& candidate = *known.open;
+    SideCuts cuts[2];
     for (int side = 0; side < 2; ++side) {
-        const RowSet& rows = side == 0 ? split.left : split.right;
-        exact_.put_leaf(rows, candidate.sides[side]);
-        if (candidate.best[side].test >= 0) {
-            const std::int32_t number = candidate.best[side].test;
+        const std::int32_t number = candidate.best[side].test;
+        if (number >= 0) {
             const LocalAxis& cut = local.axes[local.axis_of(number)];
-            exact_.put_stump(rows, cut.axis, cut.code_of(number - cut.first_test), candidate.sides[side]);
+            cuts[side] = {&cut, number - cut.first_test, number - cut.first_test};
         }
     }
+    exact_.put_sides(set_, axis, known.test, cuts, candidate.sides);
     candidate.is_judged = true;
     offer(axis, known.test, candidate.sides);
     if (cost_of(candidate.sides) == known.bound) {
@@ -377,7 +376,7 @@ void Hunt::settle_open(std::size_t most_left) {
     }
 }
 
-// The root test's sides in 64 bits, on the axes where 32 leave it open.
+// The root test's sides in 64 bits, where 32 leave them open: the doubts of each axis as one run of tests.
 void Hunt::settle(std::size_t a, Known& known) {
     if (!known.open->is_judged) {
         judge(a, known);
@@ -386,14 +385,24 @@ void Hunt::settle(std::size_t a, Known& known) {
         return;
     }
     const LocalAxis& axis = tables_.local.axes[a];
-    const Split split = split_rows(instance_, set_, axis, known.test);
     Outcome* sides = known.open->sides;
+    std::vector<SideCuts> runs[2];
     for (int side = 0; side < 2; ++side) {
-        const std::vector<std::int32_t>& axes = known.open->axes[side];
-        if (!axes.empty()) {
-            const RowSet& rows = side == 0 ? split.left : split.right;
-            exact_.solve(rows, Local(instance_, rows, axes), sides[side]);
+        for (const Doubt& doubt : known.open->doubts[side]) {
+            if (to_cost(no_stump, doubt.bound).tree >= side_cost(sides[side]).tree) {
+                continue;
+            }
+            const LocalAxis* cut = &tables_.local.axes[doubt.axis];
+            if (runs[side].empty() || runs[side].back().axis != cut) {
+                runs[side].push_back({cut, doubt.first, doubt.last});
+            }
+            runs[side].back().last = doubt.last;
         }
+    }
+    for (std::size_t r = 0; r < std::max(runs[0].size(), runs[1].size()); ++r) {
+        const SideCuts cuts[2] = {r < runs[0].size() ? runs[0][r] : SideCuts{},
+                                  r < runs[1].size() ? runs[1][r] : SideCuts{}};
+        exact_.put_cuts(set_, axis, known.test, cuts, sides);
     }
     offer(axis, known.test, sides);
     known.bound = cost_of(sides);

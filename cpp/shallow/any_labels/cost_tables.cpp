@@ -146,16 +146,16 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
         }
     }
     // Equal mass of what each label costs, so that what is expensive for one label alone is looked at closely too.
-    std::vector<double> share(n_rows, 0.0);
+    std::vector<float> share(n_rows, 0.0F);
     for (std::size_t i = 0; i < n_rows; ++i) {
         for (std::size_t k = 0; k < n_labels; ++k) {
-            share[i] += static_cast<double>(costs.row(i)[k]) / std::max(1, total[k]);
+            share[i] += static_cast<float>(costs.row(i)[k]) / static_cast<float>(std::max(1, total[k]));
         }
     }
     const std::int32_t most_groups = control.is_off(no_cost_model) ? 4 : forecast::most_groups(local, width);
-    std::vector<double> mass;
+    std::vector<float> mass;
     for (const LocalAxis& axis : local.axes) {
-        mass.assign(static_cast<std::size_t>(axis.n_codes), 0.0);
+        mass.assign(static_cast<std::size_t>(axis.n_codes), 0.0F);
         for (std::size_t i = 0; i < n_rows; ++i) {
             mass[static_cast<std::size_t>(axis.codes[i])] += share[i];
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bounds.hpp"
+#include "shallow/cost_model.hpp"
 
 namespace certree {
 
@@ -59,29 +60,36 @@ void LeftSums::stand_at(std::size_t axis, std::int32_t test) {
         axis_ = axis;
         n_codes_ = is_categorical ? test : 0;
     }
+    const bool is_far = forecast::are_rows_far(tables_.local);
     if (test >= n_codes_) {
-        pass<true>(n_codes_, test + 1);
+        is_far ? pass<true, true>(n_codes_, test + 1) : pass<true, false>(n_codes_, test + 1);
     } else {
-        pass<false>(test + 1, n_codes_);
+        is_far ? pass<false, true>(test + 1, n_codes_) : pass<false, false>(test + 1, n_codes_);
     }
     n_codes_ = test + 1;
 }
 
-// The rows of codes from..to − 1 join the left side, or leave it.
-template <bool is_joining>
+// The rows of codes from..to − 1 join the left side, or leave it. In the order of one axis rows lie anywhere in memory:
+// where they are far, each would be waited for.
+template <bool is_joining, bool is_far>
 void LeftSums::pass(std::int32_t from, std::int32_t to) {
     const Order& order = tables_.order[axis_];
     const auto width = static_cast<std::int32_t>(width_);
     const auto move = is_joining ? tables_.kernels.add_costs : tables_.kernels.take_costs;
     constexpr std::int32_t whole = 0;  // the side, as a table of one group
-    // Rows in the order of one axis lie anywhere in memory: of a million rows each would be waited for.
     constexpr std::int32_t n_ahead = 16;
     const std::int32_t end = order.start[static_cast<std::size_t>(to)];
     for (auto o = order.start[static_cast<std::size_t>(from)]; o < end; ++o) {
-        if (o + n_ahead < end) {
-            const auto later = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o + n_ahead)]);
+        if (is_far && o + 2 * n_ahead < end) {
+            const auto later = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o + 2 * n_ahead)]);
+            __builtin_prefetch(tables_.place_start.data() + later);
             __builtin_prefetch(numbers_.data() + later * width_);
-            __builtin_prefetch(tables_.place.data() + tables_.place_start[later]);
+        }
+        if (is_far && o + n_ahead < end) {
+            const auto later = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o + n_ahead)]);
+            const std::int32_t* places = tables_.place.data() + tables_.place_start[later];
+            __builtin_prefetch(places);
+            __builtin_prefetch(places + tables_.local.axes.size() - 1);  // often in the next line of the cache
         }
         const auto i = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o)]);
         const std::int32_t* numbers = numbers_.data() + i * width_;
@@ -140,24 +148,26 @@ void SideStumps::look(std::size_t root, std::int32_t test, SideBest best[2]) {
     }
 }
 
-std::vector<std::int32_t> SideStumps::axes_below(int side, std::int32_t cost) const {
-    std::vector<std::int32_t> axes;
+std::vector<Doubt> SideStumps::doubts_below(int side, std::int32_t cost) const {
+    std::vector<Doubt> doubts;
     for (std::size_t c = 0; c < tables_.local.axes.size(); ++c) {
         const LocalAxis& axis = tables_.local.axes[c];
+        const Groups& groups = tables_.groups[c];
         const std::int32_t* least = least_.data() + 4 * tables_.first_group[c] + 2 * side;
-        const std::int32_t n = tables_.groups[c].size();
-        bool is_below = false;
-        for (std::int32_t g = 0; g < n && !is_below; ++g) {
-            const bool is_cut = g < (axis.is_categorical ? axis.n_tests : n - 1);
+        for (std::int32_t g = 0; g < groups.size(); ++g) {
+            const std::int32_t first = g > 0 ? groups.end[static_cast<std::size_t>(g) - 1] + 1 : 0;
+            const std::int32_t last = groups.end[static_cast<std::size_t>(g)];
             // Groups of several codes are of ordered axes alone.
-            is_below = (is_cut && least[4 * g] + least[4 * g + 1] < cost) ||
-                       (!tables_.is_whole(c) && least_inside(least, g) < cost);
-        }
-        if (is_below) {
-            axes.push_back(axis.axis);
+            if (first < last && least_inside(least, g) < cost) {
+                doubts.push_back({c, first, last - 1, least_inside(least, g)});
+            }
+            const std::int32_t at_end = least[4 * g] + least[4 * g + 1];
+            if (last < axis.n_tests && at_end < cost) {
+                doubts.push_back({c, last, last, at_end});
+            }
         }
     }
-    return axes;
+    return doubts;
 }
 
 // Adds what the groups from..to − 1 of a side hold.

@@ -24,6 +24,14 @@ struct SideBest {
     std::int32_t test = -1;
 };
 
+// Neighbouring tests of an axis of the tables, first to last: no stump by one of them costs less than `bound`.
+struct Doubt {
+    std::size_t axis = 0;
+    std::int32_t first = 0;
+    std::int32_t last = 0;
+    std::int32_t bound = 0;
+};
+
 // Numbers of every row (costs, or what minima count) summed over the left side of a root test.
 class LeftSums {
 public:
@@ -36,7 +44,7 @@ public:
     const std::int32_t* group(std::size_t number) const { return groups_.data() + number * width_; }
 
 private:
-    template <bool is_joining>
+    template <bool is_joining, bool is_far>
     void pass(std::int32_t from, std::int32_t to);
 
     const CostTables& tables_;
@@ -63,8 +71,8 @@ public:
     // best stump costs no more than that, it is exact.
     void look_inside(int side, std::int32_t enough, bool is_within_minima, SideBest& best);
 
-    // After `look`: the axes, by their numbers in the instance, on which some stump of a side may cost less than this.
-    std::vector<std::int32_t> axes_below(int side, std::int32_t cost) const;
+    // After `look`: the stumps of a side that may cost less than this.
+    std::vector<Doubt> doubts_below(int side, std::int32_t cost) const;
 
 private:
     // The groups behind which a cut leaves both leaves enough: first to last.

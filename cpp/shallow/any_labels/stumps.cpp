@@ -1,7 +1,9 @@
 #include "shallow/any_labels/stumps.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 namespace certree {
 
@@ -112,15 +114,14 @@ Amount Stumps::most_saved(const Amount* channels) const {
     return *std::max_element(channels, channels + n_labels_);
 }
 
-std::int32_t Stumps::label_of(const Channels& channels) const {
-    const auto end = channels.begin() + static_cast<std::ptrdiff_t>(n_labels_);
-    return static_cast<std::int32_t>(std::max_element(channels.begin(), end) - channels.begin());
+std::int32_t Stumps::label_of(const Amount* channels) const {
+    return static_cast<std::int32_t>(std::max_element(channels, channels + n_labels_) - channels);
 }
 
 void Stumps::put_leaf(const RowSet& set, Outcome& outcome) const {
     const Channels all = sum(set);
     if (is_enough(all.data())) {
-        put(set.worst - most_saved(all.data()) + settings_.penalty, 1, make_leaf(label_of(all)), outcome);
+        put(set.worst - most_saved(all.data()) + settings_.penalty, 1, make_leaf(label_of(all.data())), outcome);
     }
 }
 
@@ -131,9 +132,103 @@ void Stumps::put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, 
     if (!is_enough(left.data()) || !is_enough(right.data())) {
         return;
     }
-    const Amount value = set.worst - most_saved(left.data()) - most_saved(right.data()) + 2 * settings_.penalty;
+    const Amount value = stump_value(set.worst, left.data(), right.data());
     if (value < outcome.value[std::min<std::size_t>(1, outcome.value.size() - 1)]) {
-        put(value, 2, make_split(axis, code, make_leaf(label_of(left)), make_leaf(label_of(right))), outcome);
+        put(value, 2, make_split(axis, code, make_leaf(label_of(left.data())), make_leaf(label_of(right.data()))),
+            outcome);
+    }
+}
+
+Amount Stumps::stump_value(Amount worst, const Amount* left, const Amount* right) const {
+    return worst - most_saved(left) - most_saved(right) + 2 * settings_.penalty;
+}
+
+// Channels of a leaf are followed by what its rows cost at most.
+void Stumps::put_cut(const LocalAxis& cut, std::int32_t test, const Amount* left, const Amount* right,
+                     Outcome& outcome) const {
+    const Amount value = stump_value(left[n_channels_] + right[n_channels_], left, right);
+    if (value < outcome.value[std::min<std::size_t>(1, outcome.value.size() - 1)]) {
+        NodePtr leaves[2] = {make_leaf(label_of(left)), make_leaf(label_of(right))};
+        if (cut.is_reversed) {
+            std::swap(leaves[0], leaves[1]);
+        }
+        put(value, 2, make_split(cut.axis, cut.code_of(test), leaves[0], leaves[1]), outcome);
+    }
+}
+
+void Stumps::put_sides(const RowSet& set, const LocalAxis& root, std::int32_t test, const SideCuts cuts[2],
+                       Outcome sides[2]) const {
+    const std::size_t width = n_channels_ + 1;
+    Channels leaves(4 * width, 0);  // of the left side, then of the right one
+    for (std::size_t i = 0; i < set.rows.size(); ++i) {
+        const std::size_t side = root.holds(root.codes[i], test) ? 0 : 1;
+        const SideCuts& cut = cuts[side];
+        const bool is_left = cut.axis != nullptr && cut.axis->holds(cut.axis->codes[i], cut.first);
+        Amount* leaf = leaves.data() + (2 * side + (is_left ? 0 : 1)) * width;
+        add_row(set.rows[i], leaf);
+        leaf[n_channels_] += instance_.worst[static_cast<std::size_t>(set.rows[i])];
+    }
+    Channels all(width);
+    for (std::size_t side = 0; side < 2; ++side) {
+        const Amount* left = leaves.data() + 2 * side * width;
+        const Amount* right = left + width;
+        std::transform(left, left + width, right, all.begin(), std::plus<>());
+        if (is_enough(all.data())) {
+            const Amount value = all[n_channels_] - most_saved(all.data()) + settings_.penalty;
+            put(value, 1, make_leaf(label_of(all.data())), sides[side]);
+        }
+        if (cuts[side].axis != nullptr && is_enough(left) && is_enough(right)) {
+            put_cut(*cuts[side].axis, cuts[side].first, left, right, sides[side]);
+        }
+    }
+}
+
+void Stumps::put_cuts(const RowSet& set, const LocalAxis& root, std::int32_t test, const SideCuts cuts[2],
+                      Outcome sides[2]) const {
+    const std::size_t width = n_channels_ + 1;
+    // Only so many tests at a time have sums: those of a million codes would take more memory than the table.
+    const std::int32_t most = control_.is_off(no_cost_model) ? 2 : 1 << 16;
+    Channels sums[2];
+    Channels all(width);
+    Channels right(width);
+    SideCuts now[2] = {cuts[0], cuts[1]};
+    while ((now[0].first <= now[0].last || now[1].first <= now[1].last) && !control_.should_stop()) {
+        // By side the codes before these tests, those of each, and the codes behind them.
+        std::int32_t n[2];
+        for (std::size_t side = 0; side < 2; ++side) {
+            n[side] = std::clamp(now[side].last + 1 - now[side].first, 0, most);
+            sums[side].assign((static_cast<std::size_t>(n[side]) + 2) * width, 0);
+        }
+        for (std::size_t i = 0; i < set.rows.size(); ++i) {
+            const std::size_t side = root.holds(root.codes[i], test) ? 0 : 1;
+            if (n[side] == 0) {
+                continue;
+            }
+            const std::int32_t behind = now[side].axis->codes[i] - now[side].first + 1;
+            Amount* channels = sums[side].data() + static_cast<std::size_t>(std::clamp(behind, 0, n[side] + 1)) * width;
+            add_row(set.rows[i], channels);
+            channels[n_channels_] += instance_.worst[static_cast<std::size_t>(set.rows[i])];
+        }
+        for (std::size_t side = 0; side < 2; ++side) {
+            std::fill(all.begin(), all.end(), 0);
+            for (std::size_t at = 0; at < sums[side].size(); at += width) {
+                for (std::size_t c = 0; c < width; ++c) {
+                    all[c] += sums[side][at + c];
+                }
+            }
+            for (std::int32_t t = 0; t < n[side]; ++t) {
+                const LocalAxis& cut = *now[side].axis;
+                Amount* left = sums[side].data() + (static_cast<std::size_t>(t) + 1) * width;
+                for (std::size_t c = 0; c < width; ++c) {
+                    left[c] += cut.is_categorical ? 0 : *(left + c - width);
+                    right[c] = all[c] - left[c];
+                }
+                if (is_enough(left) && is_enough(right.data())) {
+                    put_cut(cut, now[side].first + t, left, right.data(), sides[side]);
+                }
+            }
+            now[side].first += n[side];
+        }
     }
 }
 

@@ -27,19 +27,19 @@ struct Sums {
 
 // Equal mass of each label.
 Groups group_codes(const LocalAxis& axis, const std::vector<std::int32_t>& amounts, std::int32_t most_groups) {
-    std::vector<double> sums[2];
-    double all[2] = {0.0, 0.0};
-    for (auto& by_code : sums) {
-        by_code.assign(static_cast<std::size_t>(axis.n_codes), 0.0);
+    Amount all[2] = {0, 0};
+    for (const std::int32_t amount : amounts) {
+        all[amount > 0 ? 0 : 1] += std::abs(amount);
     }
+    float share[2];  // of a label, per unit of its amounts
+    for (int label = 0; label < 2; ++label) {
+        share[label] = 1.0F / static_cast<float>(std::max<Amount>(1, all[label]));
+    }
+    // One number per code: rows lie anywhere among the codes, and every sum more would be waited for.
+    std::vector<float> mass(static_cast<std::size_t>(axis.n_codes), 0.0F);
     for (std::size_t i = 0; i < amounts.size(); ++i) {
-        const int label = amounts[i] > 0 ? 0 : 1;
-        sums[label][static_cast<std::size_t>(axis.codes[i])] += std::abs(static_cast<double>(amounts[i]));
-        all[label] += std::abs(static_cast<double>(amounts[i]));
-    }
-    std::vector<double> mass(static_cast<std::size_t>(axis.n_codes));
-    for (std::size_t c = 0; c < mass.size(); ++c) {
-        mass[c] = sums[0][c] / std::max(1.0, all[0]) + sums[1][c] / std::max(1.0, all[1]);
+        mass[static_cast<std::size_t>(axis.codes[i])] +=
+            static_cast<float>(std::abs(amounts[i])) * share[amounts[i] > 0 ? 0 : 1];
     }
     return {axis, mass, most_groups};
 }
@@ -74,12 +74,14 @@ CoarseTables::CoarseTables(const Prepared& prepared, std::int32_t most_groups) :
         Sums sums;
         sums.positive.assign(static_cast<std::size_t>(groups.size()) + 1, 0);
         sums.negative = sums.positive;
+        // Half as long, so that more of it stays in a near cache.
+        const std::vector<std::uint16_t> of_code(groups.of_code.begin(), groups.of_code.end());
+        release(groups.of_code);
         for (std::size_t i = 0; i < amounts.size(); ++i) {
-            group[i] = static_cast<std::uint16_t>(groups.of_code[static_cast<std::size_t>(axis.codes[i])]);
+            group[i] = of_code[static_cast<std::size_t>(axis.codes[i])];
             (amounts[i] > 0 ? sums.positive : sums.negative)[static_cast<std::size_t>(group[i]) + 1] +=
                 std::abs(amounts[i]);
         }
-        release(groups.of_code);  // as long as the axis, and of no more use
         std::partial_sum(sums.positive.begin(), sums.positive.end(), sums.positive.begin());
         std::partial_sum(sums.negative.begin(), sums.negative.end(), sums.negative.begin());
         sums_.push_back(std::move(sums));
