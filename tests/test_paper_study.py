@@ -79,7 +79,9 @@ def test_the_published_plan_is_the_papers() -> None:
         "compas": "0.005, 0.002, 0.001, 0.0005, 0.0002", "fico": "0.01, 0.005, 0.002, 0.001, 0.0005",
         "netherlands": "0.01, 0.005, 0.002, 0.001", "netherlands-20000": "0.01, 0.005, 0.002, 0.001",
     }  # fmt: skip
-    own_setting = ("direct, guessed", "duplicate, guessed", "sample, guessed")
+    ways = [f"{way}{tests}" for way in ("direct", "duplicate", "sample") for tests in ("", ", guessed")]
+    own_setting = sorted([*ways, *(f"{way}, reference" for way in ways)])
+    assert own == set(own_setting)
     asked = {(cell.table, cell.method.name, cell.depth, cell.penalty, cell.split) for cell in ours}
     whole = {
         (table, method, depth, float(penalty), split)
@@ -95,7 +97,13 @@ def test_the_published_plan_is_the_papers() -> None:
     assert [f"| {look.SHOWN[table]} | {penalties} |" for table, penalties in tables.items()] == said[2:10]
     assert f"| {'; '.join(own_setting)} | 2 to 6 | all | 850 |" in said
     assert "| DL8.5; DL8.5 (pytrees-rs) | 2 to 5 | none | 160 |" in said
-    assert "| imodels | no limit | largest and smallest | 80 |" in said
+    assert "| LicketySPLIT; STreeD | 2 to 4 | largest and smallest | 240 |" in said
+    assert "| LicketySPLIT; STreeD | 5 | smallest | 40 |" in said
+    assert "| imodels | no limit | smallest | 40 |" in said
+    # Rivals have the thirty seconds of processor time, and the memory, that the study allows.
+    assert {(cell.limits.seconds, cell.limits.gigabytes) for cell in ours if cell.method.contender in rivals} == {(30, 8)}
+    assert pages._say_limits(plan) == "30 s of processor time (2 s for certree where accuracy is compared)"
+    assert pages._say_limits(read_plan("quick")) == "2 s of processor time"
     assert {cell.percent for cell in plan.cells if cell.study == "sample size"} == {100, 200, 300, 400, 500, 600}
 
 

@@ -38,7 +38,6 @@ def write_page(plan: Plan, rows: list[Row], notes: list[str], page: Path) -> Non
     drawn = draw_all(rows, folder)
     where = folder.relative_to(page.parent).as_posix()
     findings = find_all(rows)
-    limits = sorted({cell.limits.seconds for cell in plan.cells})
     link = f"[{plan.name}.toml](../benchmarks/paper/plans/{plan.name}.toml)"
     text = Template((HERE / "page.md").read_text(encoding="utf-8")).substitute(
         paper="[paper](background.md)" if is_docs else "paper",
@@ -47,7 +46,7 @@ def write_page(plan: Plan, rows: list[Row], notes: list[str], page: Path) -> Non
         state=_say_state(plan, rows),
         settings="\n".join(f"  {line}".rstrip() for line in _settings(plan)),
         summary="\n".join(_summarise(findings)),
-        limits=" or ".join(f"{limit:g}" for limit in limits),
+        limits=_say_limits(plan),
         gigabytes=f"{plan.cells[0].limits.gigabytes:g}",
         machine=f"Measured on {'; then on '.join(notes) or 'a machine that was not noted'}.",
         sections="\n".join([*_sections(findings, drawn, where), *_more_sections(rows, drawn, where)]).rstrip(),
@@ -61,7 +60,7 @@ def write_page(plan: Plan, rows: list[Row], notes: list[str], page: Path) -> Non
 def _say_state(plan: Plan, rows: list[Row]) -> str:
     if len(rows) == len(plan.cells):
         hours = sum(float(row["took"] or 0) for row in rows) / 3600
-        return f"All {len(plan.cells):,} cells of the plan have run, one at a time, in {hours:.1f} hours."
+        return f"All {len(plan.cells):,} cells of the plan have run, in {hours:.1f} hours of one core."
     splits, done = Counter(cell.split for cell in plan.cells), Counter(int(row["split"]) for row in rows)
     names = {split: "whole sets" if split == WHOLE else f"split {split + 1}" for split in sorted(splits)}
     shares = ", ".join(f"{name} {done[split]:,} of {splits[split]:,}" for split, name in names.items())
@@ -71,6 +70,17 @@ def _say_state(plan: Plan, rows: list[Row]) -> str:
         "over all thresholds are still few. A point without an error bar has run on one split. `make paper` measures "
         "what is missing and writes this page again."
     )
+
+
+def _say_limits(plan: Plan) -> str:
+    """Seconds of processor time; certree's own where accuracy is compared, if they are others."""
+    own, others = set(), set()
+    for cell in plan.cells:
+        is_compared = cell.study in ("trade-off", "sample size") and cell.method.contender == "certree"
+        (own if is_compared else others).add(cell.limits.seconds)
+    words = [" or ".join(f"{limit:g}" for limit in sorted(limits)) for limits in (others, own)]
+    same = f"{words[0]} s of processor time"
+    return same if own in (others, set()) else f"{same} ({words[1]} s for certree where accuracy is compared)"
 
 
 def _settings(plan: Plan) -> list[str]:
@@ -89,13 +99,13 @@ def _settings(plan: Plan) -> list[str]:
     depths: dict[tuple[str, str], list[int]] = defaultdict(list)
     for (method, depth), these in sorted(asked.items()):
         depths[method, _say_penalties(these, own)].append(depth)
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    groups: dict[tuple[int, str, str], list[str]] = defaultdict(list)
     for (method, some), known in depths.items():
-        groups[_say_depths(known), some].append(method)
-    counts = Counter(cell.method.name for cell in cells)
+        fits = sum(len(asked[method, depth]) for depth in known)
+        groups[fits, _say_depths(known), some].append(method)
     lines += ["", *table_head(["method", "depth", "λ", "fits of each"])]
-    for words, methods in sorted(groups.items(), key=lambda group: -counts[group[1][0]]):
-        lines.append(f"| {'; '.join(methods)} | {' | '.join(words)} | {counts[methods[0]]:,} |")
+    for (fits, at, some), methods in sorted(groups.items(), key=lambda group: -group[0][0]):
+        lines.append(f"| {'; '.join(methods)} | {at} | {some} | {fits:,} |")
     return lines
 
 
