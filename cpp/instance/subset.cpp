@@ -1,6 +1,7 @@
 #include "instance/subset.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace certree {
@@ -47,6 +48,42 @@ bool has_frequent_end(const Axis& axis) {
     return at_ends <= 0;
 }
 
+// The places, among the codes that occur, of the codes of a long axis: a bit per code and a number per word of bits
+// stay in a near cache, where a number per code would not.
+class Places {
+public:
+    explicit Places(std::int32_t n_codes)
+        : bits_(static_cast<std::size_t>(n_codes) / 64 + 1, 0), before_(bits_.size()) {}
+
+    void add(std::int32_t code) { bits_[word(code)] |= bit(code); }
+
+    // Writes the codes that occur, in order; how many there are. Places can then be asked for.
+    std::int32_t list(std::int32_t* codes) {
+        std::int32_t n = 0;
+        for (std::size_t w = 0; w < bits_.size(); ++w) {
+            before_[w] = n;
+            for (std::uint64_t rest = bits_[w]; rest != 0; rest &= rest - 1) {
+                codes[n++] = static_cast<std::int32_t>(64 * w) + std::countr_zero(rest);
+            }
+        }
+        return n;
+    }
+
+    std::int32_t place(std::int32_t code) const {
+        return before_[word(code)] + std::popcount(bits_[word(code)] & (bit(code) - 1));
+    }
+
+private:
+    static std::size_t word(std::int32_t code) { return static_cast<std::size_t>(code) / 64; }
+    static std::uint64_t bit(std::int32_t code) { return std::uint64_t{1} << (static_cast<unsigned>(code) % 64); }
+
+    std::vector<std::uint64_t> bits_;
+    std::vector<std::int32_t> before_;  // codes that occur before the word
+};
+
+// From so many codes on an axis is a long one.
+constexpr std::int32_t many_codes = 1 << 14;
+
 }  // namespace
 
 Local::Local(const Instance& instance, const RowSet& set) : Local(instance, set, all_axes(instance)) {}
@@ -72,6 +109,20 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
         codes += n;
         test_codes += local.n_tests;
         axes.push_back(local);
+    };
+    // The order of an axis is reversed where more rows have the first code than the last one.
+    const auto turn = [&](LocalAxis& local) {
+        std::int32_t at_ends = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            at_ends += (codes[i] == 0 ? 1 : 0) - (codes[i] == local.n_tests ? 1 : 0);
+        }
+        if (at_ends > 0) {
+            local.is_reversed = true;
+            for (std::size_t i = 0; i < n; ++i) {
+                codes[i] = local.n_tests - codes[i];
+            }
+            std::reverse(test_codes, test_codes + local.n_tests);
+        }
     };
     for (const std::int32_t number : chosen) {
         const Axis& axis = instance.axes[static_cast<std::size_t>(number)];
@@ -105,6 +156,23 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
             local.n_codes = axis.n_codes;
             local.codes = axis.codes.data();
             axes.push_back(local);
+            continue;
+        }
+        if (axis.n_codes >= many_codes && !axis.is_categorical) {
+            Places places(axis.n_codes);
+            for (std::size_t i = 0; i < n; ++i) {
+                codes[i] = axis.codes[static_cast<std::size_t>(set.rows[i])];
+                places.add(codes[i]);
+            }
+            local.n_codes = places.list(test_codes);
+            local.n_tests = local.n_codes - 1;  // the last code has none
+            if (local.n_tests >= 1) {
+                for (std::size_t i = 0; i < n; ++i) {
+                    codes[i] = places.place(codes[i]);
+                }
+                turn(local);
+                keep(local);
+            }
             continue;
         }
         rank.assign(static_cast<std::size_t>(axis.n_codes), 0);
@@ -150,17 +218,11 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
             local.n_tests = next - 1;  // the last code has none
             local.n_codes = next;
         }
-        std::int32_t at_ends = 0;
         for (std::size_t i = 0; i < n; ++i) {
             codes[i] = rank[static_cast<std::size_t>(codes[i])];
-            at_ends += (codes[i] == 0 ? 1 : 0) - (codes[i] == local.n_tests ? 1 : 0);
         }
-        if (at_ends > 0 && !local.is_categorical) {
-            local.is_reversed = true;
-            for (std::size_t i = 0; i < n; ++i) {
-                codes[i] = local.n_tests - codes[i];
-            }
-            std::reverse(test_codes, test_codes + local.n_tests);
+        if (!local.is_categorical) {
+            turn(local);
         }
         keep(local);
     }

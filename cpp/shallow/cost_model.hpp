@@ -112,6 +112,11 @@ inline double exact_cycles(const Local& local) {
     return exact;
 }
 
+// From so many codes on, an axis is summed by groups of them first, and by so many at most. Chosen, not fitted: their
+// sums stay in a near cache for any number of labels.
+inline constexpr std::int32_t long_axis = 1 << 14;
+inline constexpr std::int32_t most_groups_of_long_axis = 2048;
+
 // Groups of codes of an axis in coarse tables: more of them where rows outweigh the cells of a pair of axes, as long as
 // these stay in a near cache. The factor is chosen, not fitted. Measured with a million rows and 10 axes of a million
 // codes, in seconds, at most 1024, 512, 384 and 256 groups: planted 3.2, 3.1, 2.9 and 2.9; weighted 4.1, 3.9, 3.7 and

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "shallow/any_labels/side_stumps.hpp"
+#include "shallow/any_labels/standing_sides.hpp"
 #include "shallow/cost_model.hpp"
 #include "workers.hpp"
 
@@ -49,16 +50,18 @@ public:
          const CostTables& tables, int most_leaves, Amount budget, Amount& value, NodePtr& tree)
         : instance_(instance),
           penalty_(penalty),
-          exact_(exact),
           control_(control),
-          set_(set),
           tables_(tables),
           most_leaves_(most_leaves),
           value_(value),
           tree_(tree),
           cap_(std::min(budget, value)),
           least_{-1, {penalty, penalty}, {penalty, penalty}},
-          known_(tables.local.axes.size()) {}
+          known_(tables.local.axes.size()) {
+        for (std::size_t a = 0; a < tables.local.axes.size(); ++a) {
+            standing_.emplace_back(exact, set, tables.local.axes[a], tables.order[a], control);
+        }
+    }
 
     void run(int n_threads);
 
@@ -100,9 +103,7 @@ private:
 
     const Instance& instance_;
     Amount penalty_;
-    const Stumps& exact_;
     const Control& control_;
-    const RowSet& set_;
     const CostTables& tables_;
     int most_leaves_;
     Amount& value_;
@@ -112,6 +113,7 @@ private:
     Known least_;  // what is known of any test
     std::vector<Range> ranges_;
     std::vector<std::vector<Known>> known_;  // by axis, ascending
+    std::vector<StandingSides> standing_;    // by axis
 };
 
 Hunt::Range Hunt::range_of(std::size_t a) const {
@@ -344,7 +346,7 @@ void Hunt::judge(std::size_t a, Known& known) {
             cuts[side] = {&cut, number - cut.first_test, number - cut.first_test};
         }
     }
-    exact_.put_sides(set_, axis, known.test, cuts, candidate.sides);
+    standing_[a].put(known.test, cuts, candidate.sides);
     candidate.is_judged = true;
     offer(axis, known.test, candidate.sides);
     if (cost_of(candidate.sides) == known.bound) {
@@ -376,7 +378,7 @@ void Hunt::settle_open(std::size_t most_left) {
     }
 }
 
-// The root test's sides in 64 bits, where 32 leave them open: the doubts of each axis as one run of tests.
+// The root test's sides in 64 bits, where 32 leave them open.
 void Hunt::settle(std::size_t a, Known& known) {
     if (!known.open->is_judged) {
         judge(a, known);
@@ -389,20 +391,15 @@ void Hunt::settle(std::size_t a, Known& known) {
     std::vector<SideCuts> runs[2];
     for (int side = 0; side < 2; ++side) {
         for (const Doubt& doubt : known.open->doubts[side]) {
-            if (to_cost(no_stump, doubt.bound).tree >= side_cost(sides[side]).tree) {
-                continue;
+            if (to_cost(no_stump, doubt.bound).tree < side_cost(sides[side]).tree) {
+                runs[side].push_back({&tables_.local.axes[doubt.axis], doubt.first, doubt.last});
             }
-            const LocalAxis* cut = &tables_.local.axes[doubt.axis];
-            if (runs[side].empty() || runs[side].back().axis != cut) {
-                runs[side].push_back({cut, doubt.first, doubt.last});
-            }
-            runs[side].back().last = doubt.last;
         }
     }
     for (std::size_t r = 0; r < std::max(runs[0].size(), runs[1].size()); ++r) {
         const SideCuts cuts[2] = {r < runs[0].size() ? runs[0][r] : SideCuts{},
                                   r < runs[1].size() ? runs[1][r] : SideCuts{}};
-        exact_.put_cuts(set_, axis, known.test, cuts, sides);
+        standing_[a].put(known.test, cuts, sides);
     }
     offer(axis, known.test, sides);
     known.bound = cost_of(sides);

@@ -65,13 +65,15 @@ std::size_t Tallies::width_for(const Instance& instance, const Settings& setting
 }
 
 Tallies::Tallies(const Instance& instance, const Settings& settings, const RowSet& set, bool is_fine)
-    : width(width_for(instance, settings)), tallies(set.rows.size() * width), least(width, 0) {
+    : width(width_for(instance, settings)), tallies(set.rows.size() * width, 0), least(width, 0) {
     if (width == 0) {
         return;
     }
+    // Weights that no minimum asks for round nothing.
+    const bool has_weight = settings.min_weight_leaf > 0;
     Amount total = 0;
     for (const std::int32_t row : set.rows) {
-        total += instance.weight[static_cast<std::size_t>(row)];
+        total += has_weight ? instance.weight[static_cast<std::size_t>(row)] : 0;
     }
     int shift = 0;
     // Rounding up may add one for every row.
@@ -91,7 +93,8 @@ Tallies::Tallies(const Instance& instance, const Settings& settings, const RowSe
         const auto r = static_cast<std::size_t>(set.rows[i]);
         std::int32_t* tally = tallies.data() + i * width;
         tally[0] = static_cast<std::int32_t>(instance.count[r]);
-        tally[1] = static_cast<std::int32_t>((instance.weight[r] + ((Amount{1} << shift) - 1)) >> shift);
+        tally[1] =
+            has_weight ? static_cast<std::int32_t>((instance.weight[r] + ((Amount{1} << shift) - 1)) >> shift) : 0;
         for (std::size_t arm = 0; arm < n_arms; ++arm) {
             tally[2 + arm] = instance.arm_count[r * n_arms + arm];
         }
@@ -153,18 +156,13 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
         }
     }
     const std::int32_t most_groups = control.is_off(no_cost_model) ? 4 : forecast::most_groups(local, width);
-    std::vector<float> mass;
     for (const LocalAxis& axis : local.axes) {
-        mass.assign(static_cast<std::size_t>(axis.n_codes), 0.0F);
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            mass[static_cast<std::size_t>(axis.codes[i])] += share[i];
-        }
-        groups.emplace_back(axis, mass, forecast::groups_of_axis(axis.n_codes, most_groups));
+        groups.emplace_back(axis, n_rows, forecast::groups_of_axis(axis.n_codes, most_groups),
+                            [&](std::size_t i) { return share[i]; });
         first_group.push_back(n_groups);
         n_groups += static_cast<std::size_t>(groups.back().size());
     }
     release(share);
-    release(mass);
     place.reserve(n_rows * n_axes);
     place_start.reserve(n_rows + 1);
     all.assign(n_groups * width, 0);
@@ -174,8 +172,7 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
         for (std::size_t c = 0; c < n_axes; ++c) {
             const std::int32_t code = local.axes[c].codes[i];
             if (code < local.axes[c].n_tests || !is_whole(c)) {
-                place.push_back(static_cast<std::int32_t>(first_group[c]) +
-                                groups[c].of_code[static_cast<std::size_t>(code)]);
+                place.push_back(static_cast<std::int32_t>(first_group[c]) + groups[c].of(code));
             }
         }
         const std::int32_t* places = place.data() + place_start.back();
@@ -185,9 +182,6 @@ CostTables::CostTables(const Instance& instance, const Settings& settings, const
                           static_cast<std::int32_t>(tallies.width));
     }
     place_start.push_back(static_cast<std::int32_t>(place.size()));
-    for (Groups& one : groups) {
-        release(one.of_code);  // as long as the axis, and of no more use
-    }
     order.reserve(n_axes);
     for (const LocalAxis& axis : local.axes) {
         order.emplace_back(axis, local.n_rows, order.empty() ? nullptr : &order.back());

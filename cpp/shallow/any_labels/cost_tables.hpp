@@ -9,6 +9,7 @@
 #include "control.hpp"
 #include "instance/subset.hpp"
 #include "kernels/kernels.hpp"
+#include "pool.hpp"
 #include "shallow/groups.hpp"
 
 namespace certree {
@@ -19,7 +20,7 @@ struct DenseCosts {
     std::size_t width;
     int shift = 0;
     bool is_exact = true;  // nothing was rounded
-    std::vector<std::int32_t> costs;
+    PooledVector<std::int32_t> costs;
 
     DenseCosts(const Instance& instance, const RowSet& set, bool is_fine);
     const std::int32_t* row(std::size_t i) const { return costs.data() + i * width; }
@@ -32,7 +33,7 @@ struct DenseCosts {
 struct Tallies {
     std::size_t width = 0;  // 0: there are no minima
     bool is_exact = true;   // nothing was rounded
-    std::vector<std::int32_t> tallies;
+    PooledVector<std::int32_t> tallies;
     std::vector<std::int32_t> least;
 
     Tallies(const Instance& instance, const Settings& settings, const RowSet& set, bool is_fine);
@@ -70,9 +71,9 @@ struct CostTables {
     std::vector<std::int32_t> place;
     std::vector<std::int32_t> place_start;  // of each row
     // By group the costs of all rows: of the group alone (categories) or of everything up to its end.
-    std::vector<std::int32_t> all;
+    PooledVector<std::int32_t> all;
     std::vector<std::int32_t> total;
-    std::vector<std::int32_t> all_tallies;  // by group, of the group alone
+    PooledVector<std::int32_t> all_tallies;  // by group, of the group alone
     std::vector<std::int32_t> total_tallies;
 
     bool is_whole(std::size_t axis) const { return groups[axis].size() == local.axes[axis].n_codes; }

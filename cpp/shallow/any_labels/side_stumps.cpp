@@ -49,14 +49,17 @@ std::int32_t least_of_two_labels(const std::vector<std::int32_t>& before, const 
 
 }  // namespace
 
-LeftSums::LeftSums(const CostTables& tables, const std::vector<std::int32_t>& numbers, std::size_t width)
-    : tables_(tables), numbers_(numbers), width_(width), all_(width), groups_(tables.n_groups * width) {}
+LeftSums::LeftSums(const CostTables& tables, const PooledVector<std::int32_t>& numbers, std::size_t width)
+    : tables_(tables),
+      numbers_(numbers),
+      width_(width),
+      all_(static_cast<std::int32_t>(tables.n_groups)),
+      groups_((tables.n_groups + 1) * width, 0) {}
 
 void LeftSums::stand_at(std::size_t axis, std::int32_t test) {
     const bool is_categorical = tables_.local.axes[axis].is_categorical;
     if (axis != axis_ || is_categorical) {
         std::fill(groups_.begin(), groups_.end(), 0);
-        std::fill(all_.begin(), all_.end(), 0);
         axis_ = axis;
         n_codes_ = is_categorical ? test : 0;
     }
@@ -76,7 +79,6 @@ void LeftSums::pass(std::int32_t from, std::int32_t to) {
     const Order& order = tables_.order[axis_];
     const auto width = static_cast<std::int32_t>(width_);
     const auto move = is_joining ? tables_.kernels.add_costs : tables_.kernels.take_costs;
-    constexpr std::int32_t whole = 0;  // the side, as a table of one group
     constexpr std::int32_t n_ahead = 16;
     const std::int32_t end = order.start[static_cast<std::size_t>(to)];
     for (auto o = order.start[static_cast<std::size_t>(from)]; o < end; ++o) {
@@ -95,7 +97,7 @@ void LeftSums::pass(std::int32_t from, std::int32_t to) {
         const std::int32_t* numbers = numbers_.data() + i * width_;
         move(groups_.data(), tables_.place.data() + tables_.place_start[i],
              tables_.place_start[i + 1] - tables_.place_start[i], numbers, width);
-        move(all_.data(), &whole, 1, numbers, width);
+        move(groups_.data(), &all_, 1, numbers, width);
     }
 }
 
@@ -117,7 +119,8 @@ void SideStumps::look(std::size_t root, std::int32_t test, SideBest best[2]) {
     axis_ = root;
     test_ = test;
     costs_.stand_at(root, test);
-    sides_[0] = costs_.all();
+    const std::span<const std::int32_t> left = costs_.all();
+    sides_[0].assign(left.begin(), left.end());
     subtract(tables_.total, sides_[0], sides_[1]);
     for (int side = 0; side < 2; ++side) {
         best[side] = {};
@@ -150,20 +153,27 @@ void SideStumps::look(std::size_t root, std::int32_t test, SideBest best[2]) {
 
 std::vector<Doubt> SideStumps::doubts_below(int side, std::int32_t cost) const {
     std::vector<Doubt> doubts;
+    const auto join = [&](std::size_t axis, std::int32_t first, std::int32_t last, std::int32_t bound) {
+        if (bound >= cost || first > last) {
+            return;
+        }
+        if (doubts.empty() || doubts.back().axis != axis) {
+            doubts.push_back({axis, first, last, bound});
+        }
+        doubts.back().last = last;
+        doubts.back().bound = std::min(doubts.back().bound, bound);
+    };
     for (std::size_t c = 0; c < tables_.local.axes.size(); ++c) {
-        const LocalAxis& axis = tables_.local.axes[c];
         const Groups& groups = tables_.groups[c];
         const std::int32_t* least = least_.data() + 4 * tables_.first_group[c] + 2 * side;
         for (std::int32_t g = 0; g < groups.size(); ++g) {
             const std::int32_t first = g > 0 ? groups.end[static_cast<std::size_t>(g) - 1] + 1 : 0;
             const std::int32_t last = groups.end[static_cast<std::size_t>(g)];
-            // Groups of several codes are of ordered axes alone.
-            if (first < last && least_inside(least, g) < cost) {
-                doubts.push_back({c, first, last - 1, least_inside(least, g)});
+            if (first < last) {  // several codes: an ordered axis
+                join(c, first, last - 1, least_inside(least, g));
             }
-            const std::int32_t at_end = least[4 * g] + least[4 * g + 1];
-            if (last < axis.n_tests && at_end < cost) {
-                doubts.push_back({c, last, last, at_end});
+            if (last < tables_.local.axes[c].n_tests) {
+                join(c, last, last, least[4 * g] + least[4 * g + 1]);
             }
         }
     }
@@ -210,7 +220,8 @@ SideStumps::Room SideStumps::room_for(std::size_t axis, int side) {
 
 void SideStumps::look_within_minima(SideBest best[2]) {
     tallies_.stand_at(axis_, test_);
-    tally_sides_[0] = tallies_.all();
+    const std::span<const std::int32_t> left = tallies_.all();
+    tally_sides_[0].assign(left.begin(), left.end());
     subtract(tables_.total_tallies, tally_sides_[0], tally_sides_[1]);
     for (int side = 0; side < 2; ++side) {
         best[side] = {};

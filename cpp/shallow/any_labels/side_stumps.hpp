@@ -24,7 +24,7 @@ struct SideBest {
     std::int32_t test = -1;
 };
 
-// Neighbouring tests of an axis of the tables, first to last: no stump by one of them costs less than `bound`.
+// Tests of an axis of the tables, first to last: no stump by one of them costs less than `bound`, in rounded units.
 struct Doubt {
     std::size_t axis = 0;
     std::int32_t first = 0;
@@ -35,12 +35,12 @@ struct Doubt {
 // Numbers of every row (costs, or what minima count) summed over the left side of a root test.
 class LeftSums {
 public:
-    LeftSums(const CostTables& tables, const std::vector<std::int32_t>& numbers, std::size_t width);
+    LeftSums(const CostTables& tables, const PooledVector<std::int32_t>& numbers, std::size_t width);
 
     // Short ways from the test before are short work.
     void stand_at(std::size_t axis, std::int32_t test);
 
-    const std::vector<std::int32_t>& all() const { return all_; }
+    std::span<const std::int32_t> all() const { return {group(static_cast<std::size_t>(all_)), width_}; }
     const std::int32_t* group(std::size_t number) const { return groups_.data() + number * width_; }
 
 private:
@@ -48,12 +48,12 @@ private:
     void pass(std::int32_t from, std::int32_t to);
 
     const CostTables& tables_;
-    const std::vector<std::int32_t>& numbers_;
+    const PooledVector<std::int32_t>& numbers_;
     std::size_t width_;
     std::size_t axis_ = 0;
     std::int32_t n_codes_ = 0;  // of an ordered axis: codes whose rows are on the left side
-    std::vector<std::int32_t> all_;
-    std::vector<std::int32_t> groups_;
+    std::int32_t all_;          // the whole side, as a group behind all others
+    PooledVector<std::int32_t> groups_;
 };
 
 class SideStumps {
@@ -71,7 +71,7 @@ public:
     // best stump costs no more than that, it is exact.
     void look_inside(int side, std::int32_t enough, bool is_within_minima, SideBest& best);
 
-    // After `look`: the stumps of a side that may cost less than this.
+    // After `look`: by axis, from the first to the last stump of a side that may cost less than this.
     std::vector<Doubt> doubts_below(int side, std::int32_t cost) const;
 
 private:

@@ -5,6 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "bounds.hpp"
+#include "shallow/long_axis.hpp"
+
 namespace certree {
 
 namespace {
@@ -143,92 +146,27 @@ Amount Stumps::stump_value(Amount worst, const Amount* left, const Amount* right
     return worst - most_saved(left) - most_saved(right) + 2 * settings_.penalty;
 }
 
-// Channels of a leaf are followed by what its rows cost at most.
-void Stumps::put_cut(const LocalAxis& cut, std::int32_t test, const Amount* left, const Amount* right,
-                     Outcome& outcome) const {
+void Stumps::add_sums(std::int32_t row, Amount* sums) const {
+    add_row(row, sums);
+    sums[n_channels_] += instance_.worst[static_cast<std::size_t>(row)];
+}
+
+void Stumps::put_leaf_of(const Amount* sums, Outcome& outcome) const {
+    if (is_enough(sums)) {
+        put(sums[n_channels_] - most_saved(sums) + settings_.penalty, 1, make_leaf(label_of(sums)), outcome);
+    }
+}
+
+void Stumps::put_stump_of(const LocalAxis& cut, std::int32_t test, const Amount* left, const Amount* right,
+                          Outcome& outcome) const {
     const Amount value = stump_value(left[n_channels_] + right[n_channels_], left, right);
-    if (value < outcome.value[std::min<std::size_t>(1, outcome.value.size() - 1)]) {
+    if (value < outcome.value[std::min<std::size_t>(1, outcome.value.size() - 1)] && is_enough(left) &&
+        is_enough(right)) {
         NodePtr leaves[2] = {make_leaf(label_of(left)), make_leaf(label_of(right))};
         if (cut.is_reversed) {
             std::swap(leaves[0], leaves[1]);
         }
         put(value, 2, make_split(cut.axis, cut.code_of(test), leaves[0], leaves[1]), outcome);
-    }
-}
-
-void Stumps::put_sides(const RowSet& set, const LocalAxis& root, std::int32_t test, const SideCuts cuts[2],
-                       Outcome sides[2]) const {
-    const std::size_t width = n_channels_ + 1;
-    Channels leaves(4 * width, 0);  // of the left side, then of the right one
-    for (std::size_t i = 0; i < set.rows.size(); ++i) {
-        const std::size_t side = root.holds(root.codes[i], test) ? 0 : 1;
-        const SideCuts& cut = cuts[side];
-        const bool is_left = cut.axis != nullptr && cut.axis->holds(cut.axis->codes[i], cut.first);
-        Amount* leaf = leaves.data() + (2 * side + (is_left ? 0 : 1)) * width;
-        add_row(set.rows[i], leaf);
-        leaf[n_channels_] += instance_.worst[static_cast<std::size_t>(set.rows[i])];
-    }
-    Channels all(width);
-    for (std::size_t side = 0; side < 2; ++side) {
-        const Amount* left = leaves.data() + 2 * side * width;
-        const Amount* right = left + width;
-        std::transform(left, left + width, right, all.begin(), std::plus<>());
-        if (is_enough(all.data())) {
-            const Amount value = all[n_channels_] - most_saved(all.data()) + settings_.penalty;
-            put(value, 1, make_leaf(label_of(all.data())), sides[side]);
-        }
-        if (cuts[side].axis != nullptr && is_enough(left) && is_enough(right)) {
-            put_cut(*cuts[side].axis, cuts[side].first, left, right, sides[side]);
-        }
-    }
-}
-
-void Stumps::put_cuts(const RowSet& set, const LocalAxis& root, std::int32_t test, const SideCuts cuts[2],
-                      Outcome sides[2]) const {
-    const std::size_t width = n_channels_ + 1;
-    // Only so many tests at a time have sums: those of a million codes would take more memory than the table.
-    const std::int32_t most = control_.is_off(no_cost_model) ? 2 : 1 << 16;
-    Channels sums[2];
-    Channels all(width);
-    Channels right(width);
-    SideCuts now[2] = {cuts[0], cuts[1]};
-    while ((now[0].first <= now[0].last || now[1].first <= now[1].last) && !control_.should_stop()) {
-        // By side the codes before these tests, those of each, and the codes behind them.
-        std::int32_t n[2];
-        for (std::size_t side = 0; side < 2; ++side) {
-            n[side] = std::clamp(now[side].last + 1 - now[side].first, 0, most);
-            sums[side].assign((static_cast<std::size_t>(n[side]) + 2) * width, 0);
-        }
-        for (std::size_t i = 0; i < set.rows.size(); ++i) {
-            const std::size_t side = root.holds(root.codes[i], test) ? 0 : 1;
-            if (n[side] == 0) {
-                continue;
-            }
-            const std::int32_t behind = now[side].axis->codes[i] - now[side].first + 1;
-            Amount* channels = sums[side].data() + static_cast<std::size_t>(std::clamp(behind, 0, n[side] + 1)) * width;
-            add_row(set.rows[i], channels);
-            channels[n_channels_] += instance_.worst[static_cast<std::size_t>(set.rows[i])];
-        }
-        for (std::size_t side = 0; side < 2; ++side) {
-            std::fill(all.begin(), all.end(), 0);
-            for (std::size_t at = 0; at < sums[side].size(); at += width) {
-                for (std::size_t c = 0; c < width; ++c) {
-                    all[c] += sums[side][at + c];
-                }
-            }
-            for (std::int32_t t = 0; t < n[side]; ++t) {
-                const LocalAxis& cut = *now[side].axis;
-                Amount* left = sums[side].data() + (static_cast<std::size_t>(t) + 1) * width;
-                for (std::size_t c = 0; c < width; ++c) {
-                    left[c] += cut.is_categorical ? 0 : *(left + c - width);
-                    right[c] = all[c] - left[c];
-                }
-                if (is_enough(left) && is_enough(right.data())) {
-                    put_cut(cut, now[side].first + t, left, right.data(), sides[side]);
-                }
-            }
-            now[side].first += n[side];
-        }
     }
 }
 
@@ -238,10 +176,11 @@ RootTest Stumps::purest(const RowSet& set) const {
 }
 
 std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
-    // One channel more: what every label of a row weighs, which preparation took off all of them.
-    const std::size_t width = n_channels_ + 1;
+    // Two channels more: what every label of a row weighs, which preparation took off all of them, and the row.
+    const std::size_t width = n_channels_ + 2;
     const auto add = [&](std::int32_t row, Amount* channels) {
         add_row(row, channels);
+        ++channels[n_channels_ + 1];
         if (!instance_.common.empty()) {
             channels[n_channels_] += instance_.common[static_cast<std::size_t>(row)];
         }
@@ -257,38 +196,67 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
         }
         return all > 0.0 ? squares / all : 0.0;
     };
-    const Local local(instance_, set);
     Channels all(width, 0);
     for (const std::int32_t row : set.rows) {
         add(row, all.data());
     }
-    Channels sums;
     Channels right(width);
     struct Found {
-        double purity;
+        double purity = -1.0;
         RootTest test;
     };
     std::vector<Found> found;
+    Found best;
+    const auto ask = [&](const Amount* left, std::int32_t axis, std::int32_t code) {
+        for (std::size_t c = 0; c < width; ++c) {
+            right[c] = all[c] - left[c];
+        }
+        // The codes of a long axis may all be on one side.
+        const bool has_both = left[n_channels_ + 1] > 0 && right[n_channels_ + 1] > 0;
+        if (has_both && is_enough(left) && is_enough(right.data())) {
+            const double both = purity(left) + purity(right.data());
+            if (both > best.purity) {
+                best = {both, {axis, code}};
+            }
+        }
+    };
+    const auto keep = [&] {
+        if (best.test.axis >= 0) {
+            found.push_back(best);
+        }
+        best = {};
+    };
+    std::vector<std::int32_t> short_axes;
+    for (std::size_t a = 0; a < instance_.axes.size() && !control_.should_stop(); ++a) {
+        const auto number = static_cast<std::int32_t>(a);
+        if (!LongAxis::is_one(instance_.axes[a], set, control_)) {
+            short_axes.push_back(number);
+            continue;
+        }
+        const LongAxis axis(instance_.axes[a], set, width, control_, add);
+        const auto ask_code = [&](const Amount* left, std::int32_t code) { ask(left, number, code); };
+        std::vector<std::int32_t> beside;  // the groups that meet at the best end of one
+        std::int32_t group = 0;
+        axis.ask_ends([&](const Amount* left, std::int32_t code) {
+            const double before = best.purity;
+            ask_code(left, code);
+            if (best.purity > before) {
+                beside = {group, group + 1};
+            }
+            ++group;
+        });
+        axis.ask_inside(set, beside, add, ask_code);
+        keep();
+    }
+    const Local local(instance_, set, short_axes);
+    Channels sums;
     for (const LocalAxis& axis : local.axes) {
         if (control_.should_stop()) {
             break;
         }
-        Found best{-1.0, {}};
         sum_left(set, axis, width, control_.is_off(no_cost_model), add, sums,
-                 [&](const Amount* left, std::int32_t test) {
-                     for (std::size_t c = 0; c < width; ++c) {
-                         right[c] = all[c] - left[c];
-                     }
-                     if (is_enough(left) && is_enough(right.data())) {
-                         const double both = purity(left) + purity(right.data());
-                         if (both > best.purity) {
-                             best = {both, {axis.axis, axis.code_of(test)}};
-                         }
-                     }
-                 });
-        if (best.test.axis >= 0) {
-            found.push_back(best);
-        }
+                 [&](const Amount* left, std::int32_t test) { ask(left, axis.axis, axis.code_of(test)); });
+        keep();
     }
     std::stable_sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.purity > y.purity; });
     std::vector<RootTest> tests;
@@ -299,31 +267,55 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
 }
 
 void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) const {
-    const Channels all = sum(set);
-    Channels sums;
-    Channels right(n_channels_);
+    const std::size_t width = sums_width();
+    const auto add = [&](std::int32_t row, Amount* sums) { add_sums(row, sums); };
+    Channels all(width, 0);
+    for (const std::int32_t row : set.rows) {
+        add(row, all.data());
+    }
+    Channels right(width);
     Amount most = -unreachable;
-    std::int32_t best = 0;
+    RootTest best;
+    const auto ask = [&](const Amount* left, std::int32_t axis, std::int32_t code) {
+        std::transform(all.begin(), all.end(), left, right.begin(), std::minus<>());
+        const Amount saved = most_saved(left) + most_saved(right.data());
+        if (saved > most && is_enough(left) && is_enough(right.data())) {
+            most = saved;
+            best = {axis, code};
+        }
+    };
+    std::vector<std::pair<std::int32_t, LongAxis>> long_axes;
+    Channels sums;
     for (const LocalAxis& axis : local.axes) {
         if (control_.should_stop()) {
             break;
         }
-        const auto add = [&](std::int32_t row, Amount* channels) { add_row(row, channels); };
-        sum_left(set, axis, n_channels_, control_.is_off(no_cost_model), add, sums,
-                 [&](const Amount* left, std::int32_t test) {
-                     for (std::size_t c = 0; c < n_channels_; ++c) {
-                         right[c] = all[c] - left[c];
-                     }
-                     const Amount saved = most_saved(left) + most_saved(right.data());
-                     if (saved > most && is_enough(left) && is_enough(right.data())) {
-                         most = saved;
-                         best = axis.first_test + test;
-                     }
-                 });
+        const Axis& whole = instance_.axes[static_cast<std::size_t>(axis.axis)];
+        if (LongAxis::is_one(whole, set, control_)) {
+            long_axes.emplace_back(axis.axis, LongAxis(whole, set, width, control_, add));
+            long_axes.back().second.ask_ends(
+                [&](const Amount* left, std::int32_t code) { ask(left, axis.axis, code); });
+        } else {
+            sum_left(set, axis, width, control_.is_off(no_cost_model), add, sums,
+                     [&](const Amount* left, std::int32_t test) { ask(left, axis.axis, axis.code_of(test)); });
+        }
     }
-    if (most > -unreachable) {
-        const LocalAxis& axis = local.axes[local.axis_of(best)];
-        put_stump(set, axis.axis, axis.code_of(best - axis.first_test), outcome);
+    // A test inside a group leaves all rows before the group on the left, and all behind it on the right.
+    const auto least_cost = [&](const Amount* rows) { return rows[n_channels_] - most_saved(rows); };
+    for (const auto& [number, axis] : long_axes) {
+        std::vector<std::int32_t> open;
+        for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
+            std::transform(all.begin(), all.end(), axis.before(g + 1), right.begin(), std::minus<>());
+            if (all[n_channels_] - bounds::inside_group(least_cost(axis.before(g)), least_cost(right.data())) > most) {
+                open.push_back(g);
+            }
+        }
+        if (!open.empty() && !control_.should_stop()) {
+            axis.ask_inside(set, open, add, [&](const Amount* left, std::int32_t code) { ask(left, number, code); });
+        }
+    }
+    if (best.axis >= 0) {
+        put_stump(set, best.axis, best.code, outcome);
     }
     if (!control_.should_stop()) {
         outcome.lower = outcome.best();

@@ -6,13 +6,6 @@
 
 namespace certree {
 
-// Neighbouring tests below one side of a root test, first to last; no axis: none.
-struct SideCuts {
-    const LocalAxis* axis = nullptr;
-    std::int32_t first = 0;
-    std::int32_t last = -1;
-};
-
 class Stumps {
 public:
     Stumps(const Instance& instance, const Settings& settings, const Control& control);
@@ -23,15 +16,16 @@ public:
     void put_stump(const RowSet& set, std::int32_t axis, std::int32_t code, Outcome& outcome) const;
     void solve(const RowSet& set, const Local& local, Outcome& outcome) const;
 
-    // The same for both sides of a root test, of axes and codes of the whole set, which is not split: the leaf and the
-    // stump by the first of some neighbouring tests; the best stump by any of them.
-    void put_sides(const RowSet& set, const LocalAxis& root, std::int32_t test, const SideCuts cuts[2],
-                   Outcome sides[2]) const;
-    void put_cuts(const RowSet& set, const LocalAxis& root, std::int32_t test, const SideCuts cuts[2],
-                  Outcome sides[2]) const;
+    // The same leaf and stump of rows whose sums are known: so many numbers, one row after the other added to them.
+    std::size_t sums_width() const { return n_channels_ + 1; }
+    void add_sums(std::int32_t row, Amount* sums) const;
+    void put_leaf_of(const Amount* sums, Outcome& outcome) const;
+    void put_stump_of(const LocalAxis& cut, std::int32_t test, const Amount* left, const Amount* right,
+                      Outcome& outcome) const;
 
     // The test that makes its sides purest (by Gini's index of what the labels weigh) of those whose sides both meet
-    // the minima; or the purest of every axis that has one, best first. On a stop some or all are missing.
+    // the minima; or the purest of every axis that has one, best first. Of many rows and codes, it is the purest beside
+    // the purest end of a group of codes. On a stop some or all are missing.
     RootTest purest(const RowSet& set) const;
     std::vector<RootTest> purest_by_axis(const RowSet& set) const;
 
@@ -44,8 +38,6 @@ private:
     Amount most_saved(const Amount* channels) const;
     std::int32_t label_of(const Amount* channels) const;
     Amount stump_value(Amount worst, const Amount* left, const Amount* right) const;
-    void put_cut(const LocalAxis& cut, std::int32_t test, const Amount* left, const Amount* right,
-                 Outcome& outcome) const;
 
     const Instance& instance_;
     const Settings& settings_;

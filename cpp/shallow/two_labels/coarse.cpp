@@ -35,13 +35,8 @@ Groups group_codes(const LocalAxis& axis, const std::vector<std::int32_t>& amoun
     for (int label = 0; label < 2; ++label) {
         share[label] = 1.0F / static_cast<float>(std::max<Amount>(1, all[label]));
     }
-    // One number per code: rows lie anywhere among the codes, and every sum more would be waited for.
-    std::vector<float> mass(static_cast<std::size_t>(axis.n_codes), 0.0F);
-    for (std::size_t i = 0; i < amounts.size(); ++i) {
-        mass[static_cast<std::size_t>(axis.codes[i])] +=
-            static_cast<float>(std::abs(amounts[i])) * share[amounts[i] > 0 ? 0 : 1];
-    }
-    return {axis, mass, most_groups};
+    return {axis, amounts.size(), most_groups,
+            [&](std::size_t i) { return static_cast<float>(std::abs(amounts[i])) * share[amounts[i] > 0 ? 0 : 1]; }};
 }
 
 class CoarseTables {
@@ -68,17 +63,14 @@ CoarseTables::CoarseTables(const Prepared& prepared, std::int32_t most_groups) :
     constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max() / 4;
     for (const LocalAxis& axis : local.axes) {
         groups_.push_back(group_codes(axis, amounts, most_groups));
-        Groups& groups = groups_.back();
+        const Groups& groups = groups_.back();
         group_.emplace_back(amounts.size());
         std::vector<std::uint16_t>& group = group_.back();
         Sums sums;
         sums.positive.assign(static_cast<std::size_t>(groups.size()) + 1, 0);
         sums.negative = sums.positive;
-        // Half as long, so that more of it stays in a near cache.
-        const std::vector<std::uint16_t> of_code(groups.of_code.begin(), groups.of_code.end());
-        release(groups.of_code);
         for (std::size_t i = 0; i < amounts.size(); ++i) {
-            group[i] = of_code[static_cast<std::size_t>(axis.codes[i])];
+            group[i] = static_cast<std::uint16_t>(groups.of(axis.codes[i]));
             (amounts[i] > 0 ? sums.positive : sums.negative)[static_cast<std::size_t>(group[i]) + 1] +=
                 std::abs(amounts[i]);
         }

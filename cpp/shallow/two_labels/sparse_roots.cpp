@@ -15,29 +15,45 @@ namespace {
 class SidesByCode {
 public:
     SidesByCode(const LocalAxis& axis, const std::vector<Amount>& amounts)
-        : axis_(axis), n_tests_(static_cast<std::size_t>(axis.n_tests)), all_(n_tests_, 0) {
-        for (std::size_t i = 0; i < amounts.size(); ++i) {
-            const auto code = static_cast<std::size_t>(axis.codes[i]);
-            if (code < n_tests_) {
-                all_[code] += amounts[i];
-            }
-        }
+        : axis_(axis), amounts_(amounts), n_tests_(static_cast<std::size_t>(axis.n_tests)) {
         for (std::size_t n = n_tests_; levels_.empty() || n > 1;) {
             n = (n + fan_out - 1) / fan_out;
             levels_.emplace_back(n);
         }
-        clear();
+    }
+
+    // The rows on which a test of an ordered axis holds stand on the left; returns their sum. Row by row in the order
+    // they have: in the order of the test's axis, each would be waited for.
+    Amount stand_at(const LocalAxis& asked, std::int32_t test) {
+        sums_[0].assign(n_tests_, 0);
+        sums_[1].assign(n_tests_, 0);
+        Amount left = 0;
+        for (std::size_t i = 0; i < amounts_.size(); ++i) {
+            const std::size_t side = asked.codes[i] <= test ? 0 : 1;
+            left += side == 0 ? amounts_[i] : 0;
+            const auto code = static_cast<std::size_t>(axis_.codes[i]);
+            if (code < n_tests_) {
+                sums_[side][code] += amounts_[i];
+            }
+        }
+        forget_extremes();
+        return left;
     }
 
     // All rows on the right.
     void clear() {
-        sums_[0].assign(n_tests_, 0);
-        sums_[1] = all_;
-        for (std::vector<Block>& level : levels_) {
-            for (Block& block : level) {
-                block.is_stale = true;
+        if (all_.empty()) {
+            all_.assign(n_tests_, 0);
+            for (std::size_t i = 0; i < amounts_.size(); ++i) {
+                const auto code = static_cast<std::size_t>(axis_.codes[i]);
+                if (code < n_tests_) {
+                    all_[code] += amounts_[i];
+                }
             }
         }
+        sums_[0].assign(n_tests_, 0);
+        sums_[1] = all_;
+        forget_extremes();
     }
 
     void move_left(std::int32_t row, Amount amount) {
@@ -75,6 +91,14 @@ private:
         bool is_stale;
     };
 
+    void forget_extremes() {
+        for (std::vector<Block>& level : levels_) {
+            for (Block& block : level) {
+                block.is_stale = true;
+            }
+        }
+    }
+
     const Block& refreshed(std::size_t level, std::size_t place) {
         Block& block = levels_[level][place];
         if (!block.is_stale) {
@@ -106,8 +130,9 @@ private:
     }
 
     const LocalAxis& axis_;
+    const std::vector<Amount>& amounts_;
     std::size_t n_tests_;
-    std::vector<Amount> all_;
+    std::vector<Amount> all_;                 // made when categories ask for it
     std::vector<Amount> sums_[2];             // left, right
     std::vector<std::vector<Block>> levels_;  // from the blocks of codes to one block of all
 };
@@ -133,10 +158,15 @@ std::vector<SideSums> find_side_sums(const Prepared& prepared, const std::vector
             const auto test = static_cast<std::size_t>(tests[k] - asked.first_test);
             // Sides of an ordered axis grow from test to test; a category stands alone.
             if (axis != root || asked.is_categorical) {
-                sides.clear();
                 root = axis;
-                left = 0;
-                n_moved = asked.is_categorical ? active.start[test] : 0;
+                if (asked.is_categorical) {
+                    sides.clear();
+                    left = 0;
+                    n_moved = active.start[test];
+                } else {
+                    left = sides.stand_at(asked, static_cast<std::int32_t>(test));
+                    n_moved = active.start[test + 1];
+                }
             }
             for (; n_moved < active.start[test + 1]; ++n_moved) {
                 const std::int32_t row = active.rows[static_cast<std::size_t>(n_moved)];

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "bounds.hpp"
 #include "shallow/cost_model.hpp"
+#include "shallow/long_axis.hpp"
 #include "shallow/two_labels/gains.hpp"
 
 namespace certree {
@@ -17,18 +19,47 @@ TwoLabels::TwoLabels(const Instance& instance, const Settings& settings, const C
       kernels_(choose_kernels(!control.is_off(no_simd))),
       table_bytes_(table_bytes) {}
 
-// Depth one, in 64 bits.
-Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t& test) const {
-    std::vector<Amount> sums;
-    Amount best = -unreachable;
-    const auto look = [&](Amount x, std::int32_t t) {
-        const Amount gain = std::max(magnitude(set.balance), magnitude(2 * x - set.balance)) - 4 * penalty_;
-        if (gain > best) {
+// Depth one, in 64 bits. Without codes of the set's own, only the axes get some whose cells would lie far away else.
+TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) const {
+    Answer answer;
+    answer.value = leaf_value(set);
+    Amount best = magnitude(set.balance) - 2 * penalty_;
+    const auto gain_of = [&](Amount x) {
+        return std::max(magnitude(set.balance), magnitude(2 * x - set.balance)) - 4 * penalty_;
+    };
+    const auto ask = [&](Amount x, std::int32_t axis, std::int32_t code) {
+        if (const Amount gain = gain_of(x); gain > best) {
             best = gain;
-            test = t;
+            answer.axis = axis;
+            answer.code = code;
         }
     };
-    for (const LocalAxis& axis : local.axes) {
+    // Apart by label: the sums of a test inside a group lie between those with all of one and all of the other.
+    const auto add = [&](std::int32_t row, Amount* sums) {
+        const Amount balance = instance_.balance[static_cast<std::size_t>(row)];
+        sums[balance > 0 ? 0 : 1] += balance;
+    };
+    std::vector<std::pair<std::int32_t, LongAxis>> long_axes;
+    std::vector<std::int32_t> short_axes;
+    for (std::size_t a = 0; a < instance_.axes.size(); ++a) {
+        const auto number = static_cast<std::int32_t>(a);
+        if (!LongAxis::is_one(instance_.axes[a], set, control_)) {
+            short_axes.push_back(number);
+            continue;
+        }
+        long_axes.emplace_back(number, LongAxis(instance_.axes[a], set, 2, control_, add));
+        long_axes.back().second.ask_ends(
+            [&](const Amount* left, std::int32_t code) { ask(left[0] + left[1], number, code); });
+    }
+    std::optional<Local> own;
+    if (local == nullptr) {
+        local = &own.emplace(instance_, set, short_axes);
+    }
+    std::vector<Amount> sums;
+    for (const LocalAxis& axis : local->axes) {
+        if (LongAxis::is_one(instance_.axes[static_cast<std::size_t>(axis.axis)], set, control_)) {
+            continue;
+        }
         sums.assign(static_cast<std::size_t>(axis.n_codes), 0);
         for (std::size_t i = 0; i < set.rows.size(); ++i) {
             sums[static_cast<std::size_t>(axis.codes[i])] += instance_.balance[static_cast<std::size_t>(set.rows[i])];
@@ -36,10 +67,32 @@ Amount TwoLabels::best_stump(const RowSet& set, const Local& local, std::int32_t
         Amount sum = 0;
         for (std::int32_t t = 0; t < axis.n_tests; ++t) {
             sum = axis.is_categorical ? sums[static_cast<std::size_t>(t)] : sum + sums[static_cast<std::size_t>(t)];
-            look(sum, axis.first_test + t);
+            ask(sum, axis.axis, axis.code_of(t));
         }
     }
-    return best;
+    for (const auto& [number, axis] : long_axes) {
+        std::vector<std::int32_t> open;
+        for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
+            const Amount* low = axis.before(g);
+            const Amount* high = axis.before(g + 1);
+            if (std::max(gain_of(high[0] + low[1]), gain_of(low[0] + high[1])) > best) {
+                open.push_back(g);
+            }
+        }
+        if (!open.empty()) {
+            axis.ask_inside(set, open, add,
+                            [&](const Amount* left, std::int32_t code) { ask(left[0] + left[1], number, code); });
+        }
+    }
+    if (answer.axis >= 0) {
+        answer.value = (set.worst - best) >> 1;
+    }
+    answer.lower = answer.value;
+    return answer;
+}
+
+TwoLabels::Answer TwoLabels::solve_side(const RowSet& set, int depth, Amount budget) const {
+    return depth == 1 ? solve_stump(set, nullptr) : solve(set, Local(instance_, set), depth, budget);
 }
 
 namespace {
@@ -81,21 +134,14 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
         answer.lower = answer.value;
         return answer;
     }
+    if (depth == 1) {
+        return solve_stump(set, &local);
+    }
     const auto set_root = [&](std::int32_t test) {
         const LocalAxis& axis = local.axes[local.axis_of(test)];
         answer.axis = axis.axis;
         answer.code = axis.code_of(test - axis.first_test);
     };
-    if (depth == 1) {
-        std::int32_t test = -1;
-        const Amount gain = best_stump(set, local, test);
-        if (gain > leaf_gain) {
-            answer.value = to_cost(gain);
-            set_root(test);
-        }
-        answer.lower = answer.value;
-        return answer;
-    }
     const Prepared prepared(instance_, penalty, set, local, kernels_, control_);
     const RoundedAmounts& amounts = prepared.amounts;
     const auto n_tests = static_cast<std::size_t>(local.n_tests);
@@ -186,11 +232,11 @@ bool TwoLabels::try_root(const RowSet& set, const Local& local, std::int32_t tes
     const LocalAxis& axis = local.axes[local.axis_of(test)];
     const Split split = split_rows(instance_, set, axis, test - axis.first_test);
     // Sides may be swapped here; only their sum matters.
-    const Answer left = solve(split.left, Local(instance_, split.left), depth - 1, goal - penalty_);
+    const Answer left = solve_side(split.left, depth - 1, goal - penalty_);
     if (left.lower + penalty_ >= goal) {
         return true;
     }
-    const Answer right = solve(split.right, Local(instance_, split.right), depth - 1, goal - left.value);
+    const Answer right = solve_side(split.right, depth - 1, goal - left.value);
     NodePtr left_tree;
     NodePtr right_tree;
     if (left.value + right.value < goal) {
@@ -338,7 +384,7 @@ NodePtr TwoLabels::extract(const RowSet& set, int depth) const {
     if (depth == 0 || set.rows.empty()) {
         return make_leaf(leaf_label(set));
     }
-    return tree_of(set, depth, solve(set, Local(instance_, set), depth, unreachable));
+    return tree_of(set, depth, solve_side(set, depth, unreachable));
 }
 
 }  // namespace certree

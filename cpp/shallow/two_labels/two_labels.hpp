@@ -67,7 +67,8 @@ private:
     void settle_exactly(const Prepared& prepared, const RowSet& set, const std::vector<std::int32_t>& doubts,
                         Amount goal, Answer& answer) const;
     NodePtr tree_of(const RowSet& set, int depth, const Answer& answer) const;
-    Amount best_stump(const RowSet& set, const Local& local, std::int32_t& test) const;
+    Answer solve_stump(const RowSet& set, const Local* local) const;
+    Answer solve_side(const RowSet& set, int depth, Amount budget) const;
 
     const Instance& instance_;
     Amount penalty_;

@@ -1,0 +1,128 @@
+// Axes of many codes, which are numbered by bits and summed by groups: against sorts of the rows.
+#include <algorithm>
+#include <numeric>
+
+#include "shallow/groups.hpp"
+#include "shallow/two_labels/two_labels.hpp"
+#include "tests/test_runs.hpp"
+
+namespace certree::test {
+
+TEST(best_stumps_of_long_axes) {
+    // Axes with more codes than cells stay near for, and with few rows per code, beside a sort of the rows; of all rows
+    // and of some of them, which are numbered anew by bits.
+    Random random(43);
+    for (int n = 0; n < 12; ++n) {
+        Recipe recipe;
+        recipe.n_rows = 40'000;
+        recipe.n_labels = n % 2 == 0 ? 2 : 3;
+        recipe.weights = all_weights[n % 4];
+        recipe.is_classification = true;
+        recipe.sizes = {30'000, 20'000, 5};
+        recipe.categorical = {0, 0, 0};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.regularization = 1e-6;
+        options.constraints.min_samples_leaf = n % 3 == 0 ? 300 : 1;
+        options.switches = n % 4 == 3 ? 0U + no_cost_model : 0U;
+        const Run run(table, options);
+        const RowSet all = all_rows(run.instance);
+        const Local whole(run.instance, all);
+        const LocalAxis& shortest =
+            *std::min_element(whole.axes.begin(), whole.axes.end(),
+                              [](const LocalAxis& x, const LocalAxis& y) { return x.n_codes < y.n_codes; });
+        const Split split = split_rows(run.instance, all, shortest, 0);
+        const Stumps stumps(run.instance, run.settings, run.control);
+        for (const RowSet* set : {&all, &split.left, &split.right}) {
+            const Local local(run.instance, *set);
+            // Codes of a part are numbered as a sort numbers them, or the other way round.
+            Outcome expected(2);
+            stumps.put_leaf(*set, expected);
+            for (const LocalAxis& axis : local.axes) {
+                const Axis& own = run.instance.axes[static_cast<std::size_t>(axis.axis)];
+                std::vector<std::int32_t> present;
+                for (const std::int32_t row : set->rows) {
+                    present.push_back(own.codes[static_cast<std::size_t>(row)]);
+                }
+                std::vector<std::int32_t> codes = present;
+                std::sort(codes.begin(), codes.end());
+                codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+                CHECK(axis.n_codes == static_cast<std::int32_t>(codes.size()));
+                for (std::size_t i = 0; i < present.size(); ++i) {
+                    const auto rank = static_cast<std::int32_t>(
+                        std::lower_bound(codes.begin(), codes.end(), present[i]) - codes.begin());
+                    CHECK(axis.codes[i] == (axis.is_reversed ? axis.n_codes - 1 - rank : rank));
+                }
+                // Sides grow by the rows of one code after the other.
+                std::vector<std::size_t> by_code(present.size());
+                std::iota(by_code.begin(), by_code.end(), std::size_t{0});
+                std::stable_sort(by_code.begin(), by_code.end(),
+                                 [&](std::size_t x, std::size_t y) { return present[x] < present[y]; });
+                std::vector<Amount> left(stumps.sums_width(), 0);
+                std::vector<Amount> right(stumps.sums_width(), 0);
+                for (const std::int32_t row : set->rows) {
+                    stumps.add_sums(row, right.data());
+                }
+                LocalAxis cut = axis;
+                cut.is_reversed = false;
+                for (std::size_t k = 0; k + 1 < by_code.size(); ++k) {
+                    std::vector<Amount> moved(stumps.sums_width(), 0);
+                    stumps.add_sums(set->rows[by_code[k]], moved.data());
+                    for (std::size_t c = 0; c < moved.size(); ++c) {
+                        left[c] += moved[c];
+                        right[c] -= moved[c];
+                    }
+                    if (present[by_code[k]] != present[by_code[k + 1]]) {
+                        stumps.put_stump_of(cut, 0, left.data(), right.data(), expected);
+                    }
+                }
+            }
+            Outcome found(2);
+            stumps.put_leaf(*set, found);
+            stumps.solve(*set, local, found);
+            CHECK(found.value == expected.value);
+            if (recipe.n_labels == 2 && options.constraints.min_samples_leaf == 1) {
+                const TwoLabels two(run.instance, run.settings, run.control, std::size_t{1} << 30);
+                CHECK(two.solve(*set, local, 1, unreachable).value == expected.value[1]);
+            }
+            const std::vector<RootTest> purest = stumps.purest_by_axis(*set);
+            CHECK(purest.size() == local.axes.size());
+            for (const RootTest& test : purest) {
+                const Split sides = split_rows(run.instance, *set, test.axis, test.code);
+                for (const RowSet& side : {sides.left, sides.right}) {
+                    Amount counted = 0;
+                    for (const std::int32_t row : side.rows) {
+                        counted += run.instance.count.empty() ? 1 : run.instance.count[static_cast<std::size_t>(row)];
+                    }
+                    CHECK(counted >= options.constraints.min_samples_leaf);
+                }
+            }
+        }
+    }
+}
+
+TEST(groups_of_long_axes) {
+    // Every code in the group whose codes it stands among, and about as much mass in each.
+    Random random(44);
+    for (const std::int32_t n_codes : {300, 16'384, 16'385, 50'000, 300'000}) {
+        std::vector<std::int32_t> codes(400'000);
+        std::generate(codes.begin(), codes.end(), [&] { return pick(random, 0, n_codes - 1); });
+        LocalAxis axis;
+        axis.n_codes = n_codes;
+        axis.n_tests = n_codes - 1;
+        axis.codes = codes.data();
+        constexpr std::int32_t most = 100;
+        const Groups groups(axis, codes.size(), most, [](std::size_t) { return 1.0F; });
+        CHECK(groups.size() > most / 2 && groups.size() <= most);
+        CHECK(groups.end.back() == n_codes - 1);
+        std::vector<std::size_t> mass(groups.end.size(), 0);
+        for (const std::int32_t code : codes) {
+            const auto g = static_cast<std::size_t>(groups.of(code));
+            CHECK(code <= groups.end[g] && (g == 0 || code > groups.end[g - 1]));
+            ++mass[g];
+        }
+        CHECK(*std::max_element(mass.begin(), mass.end()) < 3 * codes.size() / most);
+    }
+}
+
+}  // namespace certree::test
