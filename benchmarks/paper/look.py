@@ -350,7 +350,8 @@ def find_dl85(rows: list[Row]) -> Finding:
             f"{statistics.fmean(number(other, 'leaves') for _, other in beside):.0f}."
         )
     if wrong:
-        found += f" In {wrong} {'cell' if wrong == 1 else 'cells'} the tree of pytrees-rs makes more errors than the library states."
+        cells = "cell" if wrong == 1 else "cells"
+        found += f" In {wrong} {cells} the tree of pytrees-rs makes more errors than the library states."
     return Finding(paper, found, verdict(len(ended) / len(own)))
 
 
