@@ -74,7 +74,8 @@ def _say_state(plan: Plan, rows: list[Row]) -> str:
 
 def _say_limits(plan: Plan) -> str:
     """Seconds of processor time; certree's own where accuracy is compared, if they are others."""
-    own, others = set(), set()
+    own: set[float] = set()
+    others: set[float] = set()
     for cell in plan.cells:
         is_compared = cell.study in ("trade-off", "sample size") and cell.method.contender == "certree"
         (own if is_compared else others).add(cell.limits.seconds)
