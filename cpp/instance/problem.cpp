@@ -539,7 +539,7 @@ void bin_numeric(std::span<const double> values, std::span<std::int32_t> codes, 
     // Bits of a double, turned so that unsigned order is the order of values.
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     // One block for both: what the allocator gets back it hands out again for the next column, page for page.
-    const auto room = std::make_unique_for_overwrite<Item[]>(2 * n);
+    const std::unique_ptr<Item[]> room(new Item[2 * n]);
     std::size_t n_items = 0;
     for (std::size_t i = 0; i < n; ++i) {
         codes[i] = -1;

@@ -81,9 +81,6 @@ private:
     std::vector<std::int32_t> before_;  // codes that occur before the word
 };
 
-// From so many codes on an axis is a long one.
-constexpr std::int32_t many_codes = 1 << 14;
-
 }  // namespace
 
 Local::Local(const Instance& instance, const RowSet& set) : Local(instance, set, all_axes(instance)) {}
@@ -158,7 +155,7 @@ Local::Local(const Instance& instance, const RowSet& set, const std::vector<std:
             axes.push_back(local);
             continue;
         }
-        if (axis.n_codes >= many_codes && !axis.is_categorical) {
+        if (axis.n_codes > many_codes && !axis.is_categorical) {
             Places places(axis.n_codes);
             for (std::size_t i = 0; i < n; ++i) {
                 codes[i] = axis.codes[static_cast<std::size_t>(set.rows[i])];

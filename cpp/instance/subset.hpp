@@ -22,6 +22,9 @@ struct RowSet {
 
 RowSet all_rows(const Instance& instance);
 
+// What keeps a number for each of so many codes, or more, keeps it in far memory, where each row waits for its own.
+inline constexpr std::int32_t many_codes = 1 << 14;
+
 // One axis as seen from inside a row set. Test j holds where code <= j (ordered) or code == j (categorical).
 // Ordered codes run so that the last one is the more frequent end: rows with the last code satisfy no test, so closed
 // forms never touch them. On an axis turned round for that, a test holds where the instance's test fails.

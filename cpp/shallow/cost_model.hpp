@@ -112,10 +112,12 @@ inline double exact_cycles(const Local& local) {
     return exact;
 }
 
-// From so many codes on, an axis is summed by groups of them first, and by so many at most. Chosen, not fitted: their
-// sums stay in a near cache for any number of labels.
-inline constexpr std::int32_t long_axis = 1 << 14;
-inline constexpr std::int32_t most_groups_of_long_axis = 2048;
+// An axis of many codes is summed by groups of them first: by so many at most, where a group's sums take so many cells,
+// and then, inside groups, in so many cells at a time. Chosen, not fitted: sums of groups stay in a near cache.
+inline std::int32_t most_groups_of_long_axis(std::size_t width) {
+    return static_cast<std::int32_t>(std::clamp<std::size_t>((std::size_t{1} << 14) / width, 64, 2048));
+}
+inline constexpr std::size_t most_cells_of_long_axis = std::size_t{1} << 19;
 
 // Groups of codes of an axis in coarse tables: more of them where rows outweigh the cells of a pair of axes, as long as
 // these stay in a near cache. The factor is chosen, not fitted. Measured with a million rows and 10 axes of a million

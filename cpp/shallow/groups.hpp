@@ -27,7 +27,7 @@ public:
             of_block_ = end;
             return;
         }
-        block_bits_ = std::bit_width(static_cast<unsigned>((axis.n_codes - 1) / most_blocks));
+        block_bits_ = std::bit_width(static_cast<unsigned>((axis.n_codes - 1) / many_codes));
         const std::int32_t n_blocks = ((axis.n_codes - 1) >> block_bits_) + 1;
         std::vector<float> mass(static_cast<std::size_t>(n_blocks), 0.0F);
         for (std::size_t i = 0; i < n_rows; ++i) {
@@ -51,8 +51,6 @@ public:
     }
 
 private:
-    static constexpr std::int32_t most_blocks = 1 << 14;
-
     int block_bits_ = 0;
     std::vector<std::int32_t> of_block_;
 };

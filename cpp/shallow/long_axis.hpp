@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "control.hpp"
@@ -16,20 +19,22 @@ class LongAxis {
 public:
     // Whether it pays: categories have no neighbours, and the cells of a few rows are few.
     static bool is_one(const Axis& axis, const RowSet& set, const Control& control) {
-        const std::int32_t least = control.is_off(no_cost_model) ? most_groups(control) : forecast::long_axis;
+        const std::int32_t least = control.is_off(no_cost_model) ? few_groups : many_codes;
         return !axis.is_categorical && axis.n_codes > least && set.rows.size() > static_cast<std::size_t>(least);
     }
 
     // What `add(row, cells)` adds of each row, in so many cells, summed over all rows up to the end of each group.
     template <class Add>
-    LongAxis(const Axis& axis, const RowSet& set, std::size_t width, const Control& control, const Add& add)
-        : axis_(axis),
+    LongAxis(const Instance& instance, std::int32_t number, const RowSet& set, std::size_t width,
+             const Control& control, const Add& add)
+        : axis_(instance.axes[static_cast<std::size_t>(number)]),
+          number_(number),
+          control_(control),
           width_(width),
-          bits_(std::bit_width(static_cast<unsigned>((axis.n_codes - 1) / most_groups(control)))),
-          sums_((static_cast<std::size_t>((axis.n_codes - 1) >> bits_) + 2) * width, 0) {
+          bits_(std::bit_width(static_cast<unsigned>((axis_.n_codes - 1) / most_groups(control, width)))),
+          sums_((static_cast<std::size_t>((axis_.n_codes - 1) >> bits_) + 2) * width, 0) {
         for (const std::int32_t row : set.rows) {
-            const std::int32_t group = axis.codes[static_cast<std::size_t>(row)] >> bits_;
-            add(row, sums_.data() + (static_cast<std::size_t>(group) + 1) * width);
+            add(row, sums_.data() + (static_cast<std::size_t>(code_of(row) >> bits_) + 1) * width);
         }
         for (std::size_t at = width; at < sums_.size(); ++at) {
             sums_[at] += sums_[at - width];
@@ -40,59 +45,105 @@ public:
     // Of the rows whose codes are before group g; those up to its end are those before the next one.
     const Amount* before(std::int32_t g) const { return sums_.data() + static_cast<std::size_t>(g) * width_; }
 
-    // Asks for the last code of each group that has a test, given the sums of the rows on which it holds.
+    // Asks `ask(sums, axis, code)` for the last code of each group that has a test: sums of the rows on which it holds.
     template <class Ask>
     void ask_ends(const Ask& ask) const {
         for (std::int32_t g = 0; g < n_groups() - 1; ++g) {
-            ask(before(g + 1), end_of(g));
+            ask(before(g + 1), number_, end_of(g));
         }
     }
 
-    // The same for all other codes of some groups, which ascend. The last group has no test at its end.
+    // The same for all other codes of some groups, which ascend. The last group has no test at its end. False: it was
+    // stopped, and some were not asked for.
     template <class Add, class Ask>
-    void ask_inside(const RowSet& set, const std::vector<std::int32_t>& groups, const Add& add, const Ask& ask) const {
-        // Only so many cells at a time: those of a million codes would take more memory than the table.
-        const std::size_t at_once = std::max<std::size_t>(1, (std::size_t{1} << 17) >> bits_);
-        std::vector<std::int32_t> slot(static_cast<std::size_t>(n_groups()));
+    bool ask_inside(const RowSet& set, const std::vector<std::int32_t>& groups, const Add& add, const Ask& ask) const {
+        // Only so many groups at a time have cells: those of a million codes would take more memory than the table.
+        const std::size_t most_cells = control_.is_off(no_cost_model) ? 1 : forecast::most_cells_of_long_axis;
+        const std::size_t at_once = std::max<std::size_t>(1, (most_cells / width_) >> bits_);
+        const std::size_t n_batches = (groups.size() + at_once - 1) / at_once;
+        std::vector<std::int32_t> slot(static_cast<std::size_t>(n_groups()), -1);
+        for (std::size_t k = 0; k < groups.size(); ++k) {
+            slot[static_cast<std::size_t>(groups[k])] = static_cast<std::int32_t>(k);
+        }
+        const auto slot_of = [&](std::int32_t row) { return slot[static_cast<std::size_t>(code_of(row) >> bits_)]; };
+        const Batches batches(set, n_batches, [&](std::int32_t row) {
+            const std::int32_t at = slot_of(row);
+            return at < 0 ? n_batches : static_cast<std::size_t>(at) / at_once;
+        });
+        const std::int32_t inside = (std::int32_t{1} << bits_) - 1;
         std::vector<Amount> cells;
         std::vector<Amount> left(width_);
-        const std::int32_t inside = (std::int32_t{1} << bits_) - 1;
-        for (std::size_t from = 0; from < groups.size(); from += at_once) {
-            const std::size_t n = std::min(at_once, groups.size() - from);
-            std::fill(slot.begin(), slot.end(), -1);
-            for (std::size_t k = 0; k < n; ++k) {
-                slot[static_cast<std::size_t>(groups[from + k])] = static_cast<std::int32_t>(k);
+        for (std::size_t batch = 0; batch < n_batches; ++batch) {
+            if (control_.should_stop()) {
+                return false;
             }
+            const std::size_t first = batch * at_once;
+            const std::size_t n = std::min(at_once, groups.size() - first);
             cells.assign((n << bits_) * width_, 0);
-            for (const std::int32_t row : set.rows) {
-                const std::int32_t code = axis_.codes[static_cast<std::size_t>(row)];
-                const std::int32_t at = slot[static_cast<std::size_t>(code >> bits_)];
-                if (at >= 0) {
-                    const auto cell = (static_cast<std::size_t>(at) << bits_) + static_cast<std::size_t>(code & inside);
+            for (const std::int32_t row : batches.rows_of(batch)) {
+                if (const std::int32_t at = slot_of(row); at >= 0) {
+                    const std::size_t group = static_cast<std::size_t>(at) - first;
+                    const auto cell = (group << bits_) + static_cast<std::size_t>(code_of(row) & inside);
                     add(row, cells.data() + cell * width_);
                 }
             }
             for (std::size_t k = 0; k < n; ++k) {
-                const std::int32_t g = groups[from + k];
+                const std::int32_t g = groups[first + k];
                 const Amount* cell = cells.data() + (k << bits_) * width_;
                 std::copy_n(before(g), width_, left.begin());
                 for (std::int32_t code = g << bits_; code < end_of(g); ++code, cell += width_) {
                     std::transform(left.begin(), left.end(), cell, left.begin(), std::plus<>());
-                    ask(left.data(), code);
+                    ask(left.data(), number_, code);
                 }
             }
         }
+        return true;
     }
 
 private:
-    static std::int32_t most_groups(const Control& control) {
-        return control.is_off(no_cost_model) ? 4 : forecast::most_groups_of_long_axis;
+    // The rows of each batch, or all of them where there is but one: what is left out is then told by its row.
+    class Batches {
+    public:
+        template <class BatchOf>
+        Batches(const RowSet& set, std::size_t n_batches, const BatchOf& batch_of) : all_(set.rows) {
+            if (n_batches < 2) {
+                return;
+            }
+            start_.assign(n_batches + 2, 0);  // the last batch is of the rows that are left out
+            for (const std::int32_t row : all_) {
+                ++start_[batch_of(row) + 1];
+            }
+            std::partial_sum(start_.begin(), start_.end(), start_.begin());
+            dealt_.resize(all_.size());
+            std::vector<std::size_t> next = start_;
+            for (const std::int32_t row : all_) {
+                dealt_[next[batch_of(row)]++] = row;
+            }
+        }
+        std::span<const std::int32_t> rows_of(std::size_t batch) const {
+            return start_.empty() ? all_ : std::span(dealt_).subspan(start_[batch], start_[batch + 1] - start_[batch]);
+        }
+
+    private:
+        std::span<const std::int32_t> all_;
+        std::vector<std::int32_t> dealt_;
+        std::vector<std::size_t> start_;
+    };
+
+    // Without a cost model the axes of small tables are long ones too, and their groups are asked inside one by one.
+    static constexpr std::int32_t few_groups = 4;
+
+    static std::int32_t most_groups(const Control& control, std::size_t width) {
+        return control.is_off(no_cost_model) ? few_groups : forecast::most_groups_of_long_axis(width);
     }
+    std::int32_t code_of(std::int32_t row) const { return axis_.codes[static_cast<std::size_t>(row)]; }
     std::int32_t end_of(std::int32_t g) const {
         return static_cast<std::int32_t>(std::min(std::int64_t{axis_.n_codes}, (std::int64_t{g} + 1) << bits_)) - 1;
     }
 
     const Axis& axis_;
+    std::int32_t number_;
+    const Control& control_;
     std::size_t width_;
     int bits_;
     std::vector<Amount> sums_;

@@ -101,6 +101,83 @@ TEST(best_stumps_of_long_axes) {
     }
 }
 
+TEST(purest_tests_inside_one_group) {
+    // Most rows have one of a few neighbouring codes: no end of a group leaves enough rows on both sides, and the
+    // purest test lies inside one group.
+    Table table;
+    table.n_rows = 60'000;
+    constexpr int n_codes = 20'000;
+    constexpr int first = 32;
+    constexpr int n_frequent = 16;
+    constexpr int cut = 39;
+    table.sizes = {n_codes, 2'501};
+    table.categorical = {0, 0};
+    std::vector<std::int32_t> second;
+    for (int row = 0; row < table.n_rows; ++row) {
+        const int code = row < n_codes ? row : first + row % n_frequent;
+        table.codes.push_back(code);
+        second.push_back(row < n_codes ? 0 : 1 + (row - n_codes) / n_frequent);
+        table.labels.push_back(code <= cut ? 0 : 1);
+    }
+    table.codes.insert(table.codes.end(), second.begin(), second.end());
+    table.weights.assign(static_cast<std::size_t>(table.n_rows), 1.0);
+    const auto find_purest = [](const Run& run, const RowSet& set) {
+        return Stumps(run.instance, run.settings, run.control).purest(set);
+    };
+    Options options;
+    const Run any(table, options);
+    const Axis& axis = any.instance.axes[0];
+    const RowSet all = all_rows(any.instance);
+    const RowSet head = split_rows(any.instance, all, 0, first + n_frequent - 1).left;
+    const RowSet frequent = split_rows(any.instance, head, 0, first - 1).right;
+    CHECK(axis.n_codes == n_codes && frequent.rows.size() > 2 * n_codes);
+    const RootTest inside = find_purest(any, frequent);
+    CHECK(inside.axis == 0 && inside.code == cut);
+    options.constraints.min_samples_leaf = 19'000;
+    const Run limited(table, options);
+    const RootTest allowed = find_purest(limited, all);
+    CHECK(allowed.axis == 0 && allowed.code == cut);
+}
+
+TEST(stumps_of_long_axes_that_are_stopped) {
+    // Wherever it is stopped, the bound is true and the value is that of a tree.
+    Random random(45);
+    for (int n = 0; n < 20; ++n) {
+        Recipe recipe;
+        recipe.n_rows = 60;
+        recipe.sizes = {40, 30};
+        recipe.categorical = {0, 0};
+        recipe.weights = all_weights[n % 4];
+        recipe.signal = 0.1;
+        Options options;
+        options.regularization = 0.0;
+        options.switches = 0U + no_cost_model;
+        const Table table = make_table(random, recipe);
+        const Run run(table, options);
+        const RowSet all = all_rows(run.instance);
+        const Local local(run.instance, all);
+        const auto solve = [&](const Control& control) {
+            return TwoLabels(run.instance, run.settings, control, std::size_t{1} << 30)
+                .solve(all, local, 1, unreachable);
+        };
+        const TwoLabels::Answer best = solve(run.control);
+        CHECK(best.lower == best.value);
+        int n_stopped = 0;
+        for (int asked = 0; asked < 20; ++asked) {
+            const Control control(Control::Asked{asked}, options.switches);
+            const TwoLabels::Answer answer = solve(control);
+            CHECK(answer.lower <= best.value && answer.value >= best.value);
+            n_stopped += answer.lower < best.value ? 1 : 0;
+            if (answer.axis >= 0) {
+                const Judged judged = judge(run.instance, TwoLabels(run.instance, run.settings, run.control, 0)
+                                                              .extract_below(all, {1, answer.axis, answer.code}));
+                CHECK(judged.cost + times(judged.leaves, run.settings.penalty) == answer.value);
+            }
+        }
+        CHECK(n_stopped > 0);
+    }
+}
+
 TEST(groups_of_long_axes) {
     // Every code in the group whose codes it stands among, and about as much mass in each.
     Random random(44);

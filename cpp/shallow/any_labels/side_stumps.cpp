@@ -91,7 +91,7 @@ void LeftSums::pass(std::int32_t from, std::int32_t to) {
             const auto later = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o + n_ahead)]);
             const std::int32_t* places = tables_.place.data() + tables_.place_start[later];
             __builtin_prefetch(places);
-            __builtin_prefetch(places + tables_.local.axes.size() - 1);  // often in the next line of the cache
+            __builtin_prefetch(tables_.place.data() + tables_.place_start[later + 1]);  // often in the next line
         }
         const auto i = static_cast<std::size_t>(order.rows[static_cast<std::size_t>(o)]);
         const std::int32_t* numbers = numbers_.data() + i * width_;

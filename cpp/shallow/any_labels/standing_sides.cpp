@@ -67,10 +67,10 @@ void StandingSides::walk(std::int32_t test) {
         const auto i = static_cast<std::size_t>(order_.rows[static_cast<std::size_t>(o)]);
         std::fill(row.begin(), row.end(), 0);
         exact_.add_sums(set_.rows[i], row.data());
-        Amount* left = cell(from, i);
-        std::transform(left, left + width_, row.begin(), left, std::minus<>());
-        Amount* joined = cell(1 - from, i);
-        std::transform(joined, joined + width_, row.begin(), joined, std::plus<>());
+        Amount* leaving = cell(from, i);
+        std::transform(leaving, leaving + width_, row.begin(), leaving, std::minus<>());
+        Amount* joining = cell(1 - from, i);
+        std::transform(joining, joining + width_, row.begin(), joining, std::plus<>());
     }
     test_ = test;
 }

@@ -207,13 +207,11 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
     };
     std::vector<Found> found;
     Found best;
+    // The codes of a long axis may all be on one side.
+    const auto is_side = [&](const Amount* rows) { return rows[n_channels_ + 1] > 0 && is_enough(rows); };
     const auto ask = [&](const Amount* left, std::int32_t axis, std::int32_t code) {
-        for (std::size_t c = 0; c < width; ++c) {
-            right[c] = all[c] - left[c];
-        }
-        // The codes of a long axis may all be on one side.
-        const bool has_both = left[n_channels_ + 1] > 0 && right[n_channels_ + 1] > 0;
-        if (has_both && is_enough(left) && is_enough(right.data())) {
+        std::transform(all.begin(), all.end(), left, right.begin(), std::minus<>());
+        if (is_side(left) && is_side(right.data())) {
             const double both = purity(left) + purity(right.data());
             if (both > best.purity) {
                 best = {both, {axis, code}};
@@ -233,19 +231,25 @@ std::vector<RootTest> Stumps::purest_by_axis(const RowSet& set) const {
             short_axes.push_back(number);
             continue;
         }
-        const LongAxis axis(instance_.axes[a], set, width, control_, add);
-        const auto ask_code = [&](const Amount* left, std::int32_t code) { ask(left, number, code); };
+        const LongAxis axis(instance_, number, set, width, control_, add);
         std::vector<std::int32_t> beside;  // the groups that meet at the best end of one
         std::int32_t group = 0;
-        axis.ask_ends([&](const Amount* left, std::int32_t code) {
+        axis.ask_ends([&](const Amount* left, std::int32_t, std::int32_t code) {
             const double before = best.purity;
-            ask_code(left, code);
+            ask(left, number, code);
             if (best.purity > before) {
                 beside = {group, group + 1};
             }
             ++group;
         });
-        axis.ask_inside(set, beside, add, ask_code);
+        // No end leaves enough on both sides: then all tests that do are inside one group.
+        for (group = 0; best.test.axis < 0 && group < axis.n_groups(); ++group) {
+            std::transform(all.begin(), all.end(), axis.before(group), right.begin(), std::minus<>());
+            if (is_side(axis.before(group + 1)) && is_side(right.data())) {
+                beside.push_back(group);
+            }
+        }
+        axis.ask_inside(set, beside, add, ask);
         keep();
     }
     const Local local(instance_, set, short_axes);
@@ -274,7 +278,8 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
         add(row, all.data());
     }
     Channels right(width);
-    Amount most = -unreachable;
+    // What a stump has to save to be of use.
+    Amount most = set.worst + 2 * settings_.penalty - outcome.value[std::min<std::size_t>(1, outcome.value.size() - 1)];
     RootTest best;
     const auto ask = [&](const Amount* left, std::int32_t axis, std::int32_t code) {
         std::transform(all.begin(), all.end(), left, right.begin(), std::minus<>());
@@ -284,17 +289,14 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
             best = {axis, code};
         }
     };
-    std::vector<std::pair<std::int32_t, LongAxis>> long_axes;
+    std::vector<LongAxis> long_axes;
     Channels sums;
     for (const LocalAxis& axis : local.axes) {
         if (control_.should_stop()) {
             break;
         }
-        const Axis& whole = instance_.axes[static_cast<std::size_t>(axis.axis)];
-        if (LongAxis::is_one(whole, set, control_)) {
-            long_axes.emplace_back(axis.axis, LongAxis(whole, set, width, control_, add));
-            long_axes.back().second.ask_ends(
-                [&](const Amount* left, std::int32_t code) { ask(left, axis.axis, code); });
+        if (LongAxis::is_one(instance_.axes[static_cast<std::size_t>(axis.axis)], set, control_)) {
+            long_axes.emplace_back(instance_, axis.axis, set, width, control_, add).ask_ends(ask);
         } else {
             sum_left(set, axis, width, control_.is_off(no_cost_model), add, sums,
                      [&](const Amount* left, std::int32_t test) { ask(left, axis.axis, axis.code_of(test)); });
@@ -302,7 +304,7 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
     }
     // A test inside a group leaves all rows before the group on the left, and all behind it on the right.
     const auto least_cost = [&](const Amount* rows) { return rows[n_channels_] - most_saved(rows); };
-    for (const auto& [number, axis] : long_axes) {
+    for (const LongAxis& axis : long_axes) {
         std::vector<std::int32_t> open;
         for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
             std::transform(all.begin(), all.end(), axis.before(g + 1), right.begin(), std::minus<>());
@@ -310,9 +312,7 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
                 open.push_back(g);
             }
         }
-        if (!open.empty() && !control_.should_stop()) {
-            axis.ask_inside(set, open, add, [&](const Amount* left, std::int32_t code) { ask(left, number, code); });
-        }
+        axis.ask_inside(set, open, add, ask);
     }
     if (best.axis >= 0) {
         put_stump(set, best.axis, best.code, outcome);

@@ -19,7 +19,8 @@ TwoLabels::TwoLabels(const Instance& instance, const Settings& settings, const C
       kernels_(choose_kernels(!control.is_off(no_simd))),
       table_bytes_(table_bytes) {}
 
-// Depth one, in 64 bits. Without codes of the set's own, only the axes get some whose cells would lie far away else.
+// Depth one, in 64 bits: long axes by the instance's codes, and the others by the set's own, which are made for them
+// unless there are some of all axes. On a stop the answer holds the best tree seen, and no bound.
 TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) const {
     Answer answer;
     answer.value = leaf_value(set);
@@ -39,7 +40,10 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
         const Amount balance = instance_.balance[static_cast<std::size_t>(row)];
         sums[balance > 0 ? 0 : 1] += balance;
     };
-    std::vector<std::pair<std::int32_t, LongAxis>> long_axes;
+    const auto ask_sums = [&](const Amount* left, std::int32_t axis, std::int32_t code) {
+        ask(left[0] + left[1], axis, code);
+    };
+    std::vector<LongAxis> long_axes;
     std::vector<std::int32_t> short_axes;
     for (std::size_t a = 0; a < instance_.axes.size(); ++a) {
         const auto number = static_cast<std::int32_t>(a);
@@ -47,9 +51,7 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
             short_axes.push_back(number);
             continue;
         }
-        long_axes.emplace_back(number, LongAxis(instance_.axes[a], set, 2, control_, add));
-        long_axes.back().second.ask_ends(
-            [&](const Amount* left, std::int32_t code) { ask(left[0] + left[1], number, code); });
+        long_axes.emplace_back(instance_, number, set, 2, control_, add).ask_ends(ask_sums);
     }
     std::optional<Local> own;
     if (local == nullptr) {
@@ -70,7 +72,8 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
             ask(sum, axis.axis, axis.code_of(t));
         }
     }
-    for (const auto& [number, axis] : long_axes) {
+    bool is_done = true;
+    for (const LongAxis& axis : long_axes) {
         std::vector<std::int32_t> open;
         for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
             const Amount* low = axis.before(g);
@@ -79,15 +82,12 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
                 open.push_back(g);
             }
         }
-        if (!open.empty()) {
-            axis.ask_inside(set, open, add,
-                            [&](const Amount* left, std::int32_t code) { ask(left[0] + left[1], number, code); });
-        }
+        is_done = axis.ask_inside(set, open, add, ask_sums) && is_done;
     }
     if (answer.axis >= 0) {
         answer.value = (set.worst - best) >> 1;
     }
-    answer.lower = answer.value;
+    answer.lower = is_done ? answer.value : 0;
     return answer;
 }
 
