@@ -38,6 +38,7 @@ def run_cell(cell: Cell, repeats: int, peers: Peers, is_patient: bool, is_togeth
         load(cell.subject.table)
     except AbsentError as reason:
         return Row(cell, skipped=str(reason))
+    repeats = min(repeats, cell.most_repeats or repeats)
     present = {name: request for name, request in cell.requests.items() if CONTENDERS[request.contender].is_installed}
     if set(cell.over).isdisjoint(present) and cell.over:
         absent = ", ".join(CONTENDERS[cell.requests[name].contender].package for name in cell.over)

@@ -27,6 +27,8 @@ class Cell:
     under: str = "certree"
     part: str = ""
     """Which targets of the suite the cell counts for, where not for all."""
+    most_repeats: int | None = None
+    """Where it takes too long to look more often."""
 
     @property
     def subject(self) -> Request:
