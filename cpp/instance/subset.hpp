@@ -84,6 +84,10 @@ struct Node {
 using NodePtr = std::shared_ptr<const Node>;
 
 std::size_t count_nodes(const Node& node);
+// What a tree takes, allocator included; none takes nothing.
+inline std::size_t tree_bytes(const NodePtr& tree) {
+    return tree ? 112 * count_nodes(*tree) : 0;
+}
 NodePtr make_leaf(std::int32_t label);
 NodePtr make_split(std::int32_t axis, std::int32_t code, NodePtr left, NodePtr right);
 

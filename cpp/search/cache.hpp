@@ -78,7 +78,7 @@ public:
     static std::size_t bytes_of(const Known& known) {
         std::size_t bytes = 256 + known.value.size() * 48;
         for (const NodePtr& tree : known.tree) {
-            bytes += tree ? 112 * count_nodes(*tree) : 0;
+            bytes += tree_bytes(tree);
         }
         return bytes;
     }

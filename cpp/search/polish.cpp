@@ -8,15 +8,23 @@ namespace certree {
 
 namespace {
 
-// What is kept is worth its memory while there is little of it.
-constexpr std::size_t most_kept = 20000;
+// What an entry of a map takes, allocator included. Subtrees shared between entries are counted for each.
+constexpr std::size_t entry_bytes = 192;
 
-template <class Key, class Value>
-void keep(std::map<Key, Value>& map, const Key& key, Value value) {
-    if (map.size() >= most_kept) {
-        map.clear();
+std::size_t bytes_of(const std::vector<RootTest>& tests) {
+    return entry_bytes + tests.size() * sizeof(RootTest);
+}
+
+std::size_t bytes_of(const Part& part) {
+    return entry_bytes + tree_bytes(part.tree);
+}
+
+std::size_t bytes_of(const Choice& choice) {
+    std::size_t bytes = entry_bytes + choice.value.size() * 48;
+    for (const NodePtr& tree : choice.tree) {
+        bytes += tree_bytes(tree);
     }
-    map.insert_or_assign(key, std::move(value));
+    return bytes;
 }
 
 bool holds(const Axis& axis, std::size_t row, std::int32_t code) {
@@ -44,10 +52,33 @@ Part join(const RootTest& test, const Part& left, const Part& right) {
 
 }  // namespace
 
-Polish::Polish(const Instance& instance, const Settings& settings, const Stumps& stumps, int max_depth, Solve solve,
-               Offer offer)
-    : instance_(instance), settings_(settings), stumps_(stumps), solve_(std::move(solve)), offer_(std::move(offer)) {
+Polish::Polish(const Instance& instance, const Settings& settings, const Stumps& stumps, int max_depth,
+               std::size_t most_bytes, Solve solve, Offer offer)
+    : instance_(instance),
+      settings_(settings),
+      stumps_(stumps),
+      most_bytes_(most_bytes),
+      solve_(std::move(solve)),
+      offer_(std::move(offer)) {
     settings_.max_depth = max_depth;
+}
+
+// Where there is no room, everything that was kept is forgotten first.
+template <class Map, class Value>
+void Polish::keep(Map& map, const typename Map::key_type& key, const Value& value) {
+    const std::size_t bytes = bytes_of(value);
+    if (bytes > most_bytes_) {
+        return;
+    }
+    if (bytes_ + bytes > most_bytes_) {
+        looks_.clear();
+        ranked_.clear();
+        grown_.clear();
+        bytes_ = 0;
+    }
+    if (map.emplace(key, value).second) {
+        bytes_ += bytes;
+    }
 }
 
 void Polish::grow_whole(const RowSet& root, const Pass& pass) {
@@ -103,12 +134,11 @@ Choice Polish::choose(const RowSet& rows, int depth, const Pass& pass) {
         return {tests.empty() ? RootTest{} : tests.front(), {}, {}};
     }
     const std::tuple key(rows.key, std::min(depth, pass.ahead), is_end);
-    auto found = looks_.find(key);
-    if (found == looks_.end()) {
-        keep(looks_, key, solve_(rows, std::min(depth, pass.ahead), is_end));
-        found = looks_.find(key);
+    const auto known = looks_.find(key);
+    Choice choice = known != looks_.end() ? known->second : solve_(rows, std::min(depth, pass.ahead), is_end);
+    if (known == looks_.end()) {
+        keep(looks_, key, choice);
     }
-    Choice choice = found->second;
     // Where nothing pays so near, something may further down.
     if (!choice.is_whole() && choice.test.axis < 0) {
         choice.test = stumps_.purest(rows);

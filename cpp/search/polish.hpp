@@ -22,8 +22,9 @@ public:
     // Hears of every better tree of all rows as it is found.
     using Offer = std::function<void(const NodePtr& tree)>;
 
-    Polish(const Instance& instance, const Settings& settings, const Stumps& stumps, int max_depth, Solve solve,
-           Offer offer);
+    // What is remembered of row sets takes at most so many bytes.
+    Polish(const Instance& instance, const Settings& settings, const Stumps& stumps, int max_depth,
+           std::size_t most_bytes, Solve solve, Offer offer);
 
     // Levels to look ahead, whether the tests of nodes above that are chosen by the trees that they grow, tests to try
     // at a node, and when to stop.
@@ -46,6 +47,9 @@ public:
     // whenever it became better.
     void try_roots(const RowSet& root, const Pass& pass);
 
+    // What is remembered takes so many.
+    std::size_t bytes() const { return bytes_; }
+
 private:
     using Put = std::function<void()>;  // tells those above that a part has become better
     struct Candidate {
@@ -53,6 +57,8 @@ private:
         bool is_swapped = false;  // the tree of the left side suits the right one
     };
 
+    template <class Map, class Value>
+    void keep(Map& map, const typename Map::key_type& key, const Value& value);
     Part grow(const RowSet& rows, int depth, int most_leaves, const Pass& pass);
     bool refine(const RowSet& rows, int depth, Part& part, const Pass& pass, const Put& put);
     bool try_tests(const RowSet& rows, int depth, Part& part, const Pass& pass, const Put& put);
@@ -67,6 +73,8 @@ private:
     const Instance& instance_;
     Settings settings_;
     const Stumps& stumps_;
+    std::size_t most_bytes_;
+    std::size_t bytes_ = 0;  // what the three maps take
     Solve solve_;
     Offer offer_;
     Part whole_;

@@ -17,6 +17,11 @@ std::size_t least_bytes(const Instance& instance) {
     return 2 * instance.bytes();
 }
 
+// What first trees may remember: with the cache and the tables of closed forms it makes up what there is.
+std::size_t polish_bytes(std::size_t spare) {
+    return std::min(std::size_t{32} << 20, spare / 8);
+}
+
 // Two labels without any limit have closed forms of their own; many labels meet minima as fast as they can do without.
 Settings without_leaf_limits(Settings settings, std::int32_t n_labels) {
     settings.max_leaves = 0;
@@ -108,7 +113,7 @@ Choice Search::choose(const RowSet& rows, int depth, bool is_whole_wanted) {
 Polish& Search::polish(int most_depth) {
     if (!polish_) {
         polish_.emplace(
-            instance_, settings_, stumps_, most_depth,
+            instance_, settings_, stumps_, most_depth, polish_bytes(spare_bytes_),
             [this](const RowSet& rows, int depth, bool is_whole_wanted) {
                 return choose(rows, depth, is_whole_wanted);
             },

@@ -32,7 +32,7 @@ SeenSets::Size size_of_seen(const Instance& instance, std::size_t spare, const C
     return {newest, std::clamp<std::size_t>(fit, newest, forecast::most_seen_sets)};
 }
 
-// Half of what is left goes to the cache, half to the tables of the closed forms.
+// Half of what is left goes to the tables of the closed forms, three eighths to the cache, the rest to first trees.
 std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
     if (limits.memory_bytes <= 0) {
         return std::size_t{1} << 40;
@@ -43,7 +43,7 @@ std::size_t spare_bytes(const Instance& instance, const Limits& limits) {
 }
 
 std::size_t cache_bytes(std::size_t spare, const Control& control) {
-    return control.is_off(no_cache) ? 0 : std::min(default_cache_bytes, spare / 2);
+    return control.is_off(no_cache) ? 0 : std::min(default_cache_bytes, spare / 8 * 3);
 }
 
 // A tree of m leaves is no deeper than m − 1, whatever is lifted later.

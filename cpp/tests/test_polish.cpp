@@ -13,11 +13,12 @@ struct Polished {
     Run run;
     RowSet root;
     Stumps stumps;
-    std::vector<Amount> offered;
+    std::vector<Amount> offered;  // since it was last emptied
+    std::vector<Amount> heard;    // all of them
     NodePtr best;
     Polish polish;
 
-    Polished(const Table& rows, const Options& asked)
+    Polished(const Table& rows, const Options& asked, std::size_t most_bytes)
         : table(rows),
           options(asked),
           run(rows, asked),
@@ -25,7 +26,7 @@ struct Polished {
           stumps(run.instance, run.settings, run.control),
           best(make_leaf(run.instance.best_label_of_all)),
           polish(
-              run.instance, run.settings, stumps, asked.constraints.max_depth,
+              run.instance, run.settings, stumps, asked.constraints.max_depth, most_bytes,
               [this](const RowSet& set, int depth, bool is_whole_wanted) { return solve(set, depth, is_whole_wanted); },
               [this](const NodePtr& tree) { hear(tree); }) {}
 
@@ -56,6 +57,7 @@ struct Polished {
         CHECK(followed.depth <= options.constraints.max_depth);
         CHECK(options.constraints.max_leaves == 0 || followed.leaves <= options.constraints.max_leaves);
         offered.push_back(value_of(tree));
+        heard.push_back(offered.back());
         if (offered.back() < value_of(best)) {
             best = tree;
         }
@@ -72,6 +74,23 @@ struct Polished {
             last = value;
         }
         return is_better;
+    }
+
+    // All that a polish can do. Returns how many rounds made the best tree better.
+    int work(bool is_grown_first) {
+        // From a leaf there is more to make better.
+        if (is_grown_first) {
+            polish.grow_whole(root, {1, false, 0, run.control});
+            polish.grow_whole(root, {1, true, 0, run.control});
+        }
+        int n_better = 0;
+        for (const std::size_t n_tests : {1, 2, 4}) {
+            for (int round = 0; round < 20 && improve(n_tests); ++round) {
+                ++n_better;
+            }
+        }
+        polish.try_roots(root, {1, true, 3, run.control});
+        return n_better;
     }
 };
 
@@ -99,20 +118,31 @@ TEST(polish_keeps_every_limit_and_makes_trees_better) {
         const Table table = draw_small(random, 40, pick(random, 0, 2));
         const Options options = draw_options(random, table);
         describe(text_of(table, options));
-        Polished polished(table, options);
-        // From a leaf there is more to make better.
-        if (n % 2 == 0) {
-            polished.polish.grow_whole(polished.root, {1, false, 0, polished.run.control});
-            polished.polish.grow_whole(polished.root, {1, true, 0, polished.run.control});
-        }
-        for (const std::size_t n_tests : {1, 2, 4}) {
-            for (int round = 0; round < 20 && polished.improve(n_tests); ++round) {
-                ++n_better;
-            }
-        }
-        polished.polish.try_roots(polished.root, {1, true, 3, polished.run.control});
+        Polished polished(table, options, std::size_t{1} << 20);
+        n_better += polished.work(n % 2 == 0);
     }
     CHECK(n_better > 100);
+}
+
+TEST(polish_finds_again_what_it_forgot) {
+    Random random(73);
+    std::size_t most = 0;
+    for (int n = 0; n < 100; ++n) {
+        const Table table = draw_small(random, 40, pick(random, 0, 2));
+        Options options = draw_options(random, table);
+        options.n_asked = -1;
+        describe(text_of(table, options));
+        Polished roomy(table, options, std::size_t{1} << 20);
+        roomy.work(n % 2 == 0);
+        for (const std::size_t most_bytes : {0, 600, 6000}) {
+            Polished narrow(table, options, most_bytes);
+            narrow.work(n % 2 == 0);
+            CHECK(narrow.polish.bytes() <= most_bytes);
+            CHECK(narrow.heard == roomy.heard);
+        }
+        most = std::max(most, roomy.polish.bytes());
+    }
+    CHECK(most > 20000);
 }
 
 TEST(search_polishes_between_depths) {
