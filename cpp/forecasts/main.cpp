@@ -56,7 +56,7 @@ public:
     }
 
     double coarse() {
-        return measure_prepared([](const Prepared& prepared) { find_promising_roots(prepared); });
+        return measure_prepared([](const Prepared& prepared) { find_promising_roots(prepared, 1.0); });
     }
 
     double triples() {

@@ -43,7 +43,7 @@ class CoarseTables {
 public:
     CoarseTables(const Prepared& prepared, std::int32_t most_groups);
 
-    std::vector<std::vector<Run>> promising() const;
+    Runs promising() const;
 
 private:
     void look_at(std::size_t root, std::size_t child, const std::vector<std::int32_t>& positive,
@@ -149,7 +149,7 @@ Amount CoarseTables::cost_of(std::int32_t leaf, std::int32_t stump) const {
     return std::min((Amount{leaf} << shift) + penalty, (Amount{stump} << shift) + 2 * penalty);
 }
 
-std::vector<std::vector<Run>> CoarseTables::promising() const {
+Runs CoarseTables::promising() const {
     const Local& local = prepared_.local;
     // A lone leaf is a tree too.
     const std::int32_t leaf = std::min(sums_.front().positive.back(), sums_.front().negative.back());
@@ -174,7 +174,7 @@ std::vector<std::vector<Run>> CoarseTables::promising() const {
     // Rounded amounts are costs in their own right, so the bound holds for them. Between two trees, what rounding does
     // to the difference of their costs is at most the slack: the part in D(S) is the same for both.
     const Amount most = upper + prepared_.amounts.slack;
-    std::vector<std::vector<Run>> runs(local.axes.size());
+    Runs runs(local.axes.size());
     for (std::size_t a = 0; a < local.axes.size(); ++a) {
         std::int32_t from = 0;
         for (std::size_t g = 0; g < lower[a].size(); ++g) {
@@ -194,20 +194,22 @@ std::vector<std::vector<Run>> CoarseTables::promising() const {
 
 }  // namespace
 
-std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared) {
+std::optional<Runs> find_promising_roots(const Prepared& prepared, double share) {
     const Local& local = prepared.local;
     const Control& control = prepared.control;
     const bool has_categories =
         std::any_of(local.axes.begin(), local.axes.end(), [](const LocalAxis& axis) { return axis.is_categorical; });
     if (has_categories || control.is_off(no_coarse)) {
-        return {};
+        return std::nullopt;
     }
     if (control.is_off(no_cost_model)) {
-        // Small tables then see coarse tables, or rounds of root tests.
-        return local.n_rows % 2 == 0 ? CoarseTables(prepared, 4).promising() : std::vector<std::vector<Run>>{};
+        // Small tables then see coarse tables, or do without.
+        return local.n_rows % 2 == 0 ? std::optional(CoarseTables(prepared, 4).promising()) : std::nullopt;
     }
-    return forecast::coarse_tables_pay(local) ? CoarseTables(prepared, forecast::most_coarse_groups(local)).promising()
-                                              : std::vector<std::vector<Run>>{};
+    if (!forecast::coarse_tables_pay(local, share)) {
+        return std::nullopt;
+    }
+    return CoarseTables(prepared, forecast::most_coarse_groups(local)).promising();
 }
 
 }  // namespace certree

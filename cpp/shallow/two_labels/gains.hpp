@@ -128,10 +128,11 @@ struct Run {
     std::int32_t from = 0;
     std::int32_t to = 0;  // one past the last
 };
+using Runs = std::vector<std::vector<Run>>;  // by axis, in order
 
-// By axis, the root tests among which an optimal depth-two root (if any split is optimal) must be. Coarse to fine: see
-// coarse.cpp. Empty where that is not worth trying.
-std::vector<std::vector<Run>> find_promising_roots(const Prepared& prepared);
+// The root tests among which an optimal depth-two root (if any split is optimal) must be. Coarse to fine: see
+// coarse.cpp. Nothing where that is not worth trying, since only such a share of the tests is left to be looked at.
+std::optional<Runs> find_promising_roots(const Prepared& prepared, double share);
 
 // What a depth-two root test must gain to be of use, and what those that were passed over gain at the most. Both are
 // gains of exact amounts: what is said of rounded ones is widened by their slack.
@@ -144,7 +145,7 @@ struct Wanted {
 // tests looked at and returns, by axis, those that are left for find_pair_gains.
 bool rounds_pay(const Prepared& prepared);
 bool rounds_outrun_tables(const Prepared& prepared);
-std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted);
+Runs look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted);
 
 // Depth two: fills the gains of one and two leaves; of root tests that are not wanted they may stay 0. Stops early,
 // gains unfinished, when the control says so; the same for all below.

@@ -168,7 +168,7 @@ std::vector<std::int32_t> list_rows(const Prepared& prepared) {
 }
 
 // The tests of some runs, through one look at the rows for each pair of axes.
-void run_sparse(const Prepared& prepared, const std::vector<std::vector<Run>>& runs, Gains& gains) {
+void run_sparse(const Prepared& prepared, const Runs& runs, Gains& gains) {
     const std::vector<std::int32_t>& small = prepared.amounts.small;
     const std::vector<Amount> amounts(small.begin(), small.end());
     std::vector<std::int32_t> tests;
@@ -190,10 +190,10 @@ void run_sparse(const Prepared& prepared, const std::vector<std::vector<Run>>& r
 }
 
 // Whether the root tests of these runs are so few that it pays.
-bool are_sparse(const Prepared& prepared, const std::vector<std::vector<Run>>& runs) {
+bool are_sparse(const Prepared& prepared, const Runs& runs) {
     const Local& local = prepared.local;
     if (prepared.control.is_off(no_cost_model)) {
-        return local.n_rows % 4 == 0;
+        return local.n_rows % 3 == 0;
     }
     const auto n_axes = static_cast<double>(local.axes.size());
     const double n_rows = local.n_rows;
@@ -210,33 +210,86 @@ bool are_sparse(const Prepared& prepared, const std::vector<std::vector<Run>>& r
     return sparse < trees;
 }
 
+// Those in both.
+std::vector<Run> common(const std::vector<Run>& some, const std::vector<Run>& others) {
+    std::vector<Run> both;
+    for (std::size_t k = 0, m = 0; k < some.size() && m < others.size();) {
+        const Run run{std::max(some[k].from, others[m].from), std::min(some[k].to, others[m].to)};
+        if (run.from < run.to) {
+            both.push_back(run);
+        }
+        ++(some[k].to < others[m].to ? k : m);
+    }
+    return both;
+}
+
+// Runs of an axis with so few rows between them that it is faster to walk on than to begin anew; the tests between are
+// looked at, too.
+std::vector<Run> join(const std::vector<Run>& runs, const ActiveRows::Codes& active, const Local& local) {
+    std::vector<Run> joined;
+    for (const Run& run : runs) {
+        const bool is_near =
+            !joined.empty() &&
+            forecast::is_walking_on_faster(
+                static_cast<std::int32_t>(active.begin(run.from) - active.begin(joined.back().to)), local.n_rows);
+        if (is_near) {
+            joined.back().to = run.to;
+        } else {
+            joined.push_back(run);
+        }
+    }
+    return joined;
+}
+
+std::int64_t count_tests(const Runs& runs) {
+    std::int64_t n = 0;
+    for (const std::vector<Run>& of_axis : runs) {
+        for (const Run& run : of_axis) {
+            n += run.to - run.from;
+        }
+    }
+    return n;
+}
+
 }  // namespace
 
+// Rounds and coarse tables leave fewer root tests, which are then looked at one after the other; rounds come first
+// where they are likely to leave few. What tables rule out costs more than a tree whose root test is looked at, was
+// looked at in a round, or was passed over there for no tree of it costs less than what is wanted.
 void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
-    std::vector<std::vector<Run>> promising;
-    if (!rounds_outrun_tables(prepared)) {
-        promising = find_promising_roots(prepared);
+    const Local& local = prepared.local;
+    Runs open;
+    for (const LocalAxis& axis : local.axes) {
+        open.push_back({{0, axis.n_tests}});
     }
-    if (promising.empty() && rounds_pay(prepared)) {
-        promising = look_in_rounds(prepared, gains, wanted);
-        if (std::all_of(promising.begin(), promising.end(), [](const auto& runs) { return runs.empty(); })) {
+    const bool are_rounds_first = rounds_outrun_tables(prepared);
+    if (are_rounds_first) {
+        open = look_in_rounds(prepared, gains, wanted);
+    }
+    const double share = static_cast<double>(count_tests(open)) / static_cast<double>(local.n_tests);
+    if (const auto promising = find_promising_roots(prepared, share)) {
+        for (std::size_t a = 0; a < open.size(); ++a) {
+            open[a] = common(open[a], (*promising)[a]);
+        }
+        if (are_sparse(prepared, open)) {
+            run_sparse(prepared, open, gains);
             return;
         }
-    } else if (!promising.empty() && are_sparse(prepared, promising)) {
-        run_sparse(prepared, promising, gains);
+    } else if (!are_rounds_first && rounds_pay(prepared)) {
+        open = look_in_rounds(prepared, gains, wanted);
+    }
+    if (count_tests(open) == 0) {
         return;
     }
     const std::vector<std::int32_t> rows = list_rows(prepared);
     PairWorker worker(prepared, prepared.active, rows, gains, nullptr);
-    for (std::size_t a = 0; a < prepared.local.axes.size(); ++a) {
-        if (promising.empty()) {
-            worker.run_all(a);
-        } else {
-            for (const Run& tests : promising[a]) {
-                worker.run(a, tests);
-            }
+    for (std::size_t a = 0; a < open.size(); ++a) {
+        for (const Run& tests : join(open[a], prepared.active.of(a), local)) {
+            worker.run(a, tests);
         }
     }
+    std::sort(gains.looked_at.begin(), gains.looked_at.end());
+    gains.looked_at.erase(std::unique(gains.looked_at.begin(), gains.looked_at.end()), gains.looked_at.end());
 }
 
 void find_all_pair_gains(const Prepared& prepared, const ActiveRows& active, std::span<const std::int32_t> rows,

@@ -47,7 +47,7 @@ class RootRounds {
 public:
     RootRounds(const Prepared& prepared, Gains& gains, Wanted& wanted, std::int32_t batch);
 
-    std::vector<std::vector<Run>> run();
+    Runs run();
 
 private:
     struct Root {
@@ -375,7 +375,7 @@ void RootRounds::give_up(Root& root) {
     root.has_given_up = true;
 }
 
-std::vector<std::vector<Run>> RootRounds::run() {
+Runs RootRounds::run() {
     for (std::size_t a = 0; a < roots_.size(); ++a) {
         const LocalAxis& axis = local_.axes[a];
         Root& root = roots_[a];
@@ -408,7 +408,7 @@ std::vector<std::vector<Run>> RootRounds::run() {
         }
         is_open = !axes.empty() && !prepared_.control.should_stop();
     }
-    std::vector<std::vector<Run>> runs;
+    Runs runs;
     for (Root& root : roots_) {
         runs.push_back(std::move(root.left_over));
     }
@@ -425,11 +425,13 @@ bool rounds_pay(const Prepared& prepared) {
 }
 
 bool rounds_outrun_tables(const Prepared& prepared) {
-    return !prepared.control.is_off(no_cost_model) && rounds_pay(prepared) &&
-           forecast::rounds_outrun_tables(is_short(prepared));
+    const bool is_likely = prepared.control.is_off(no_cost_model)
+                               ? prepared.local.n_rows % 4 >= 2
+                               : forecast::rounds_outrun_tables(prepared.local, is_short(prepared));
+    return is_likely && rounds_pay(prepared);
 }
 
-std::vector<std::vector<Run>> look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted) {
+Runs look_in_rounds(const Prepared& prepared, Gains& gains, Wanted& wanted) {
     return RootRounds(prepared, gains, wanted, prepared.control.is_off(no_cost_model) ? 2 : most_batch).run();
 }
 
