@@ -224,7 +224,9 @@ class Tree:
         """The leaf (node number) that each row reaches."""
         table = self.read(X)
         tested = set(self.column.tolist()) - {-1}
-        values = {index: self.columns[index].read(table.columns[index], table) for index in tested}
+        # In one piece, because a pass over a column of a matrix fetches all the others, too.
+        pieces = {index: np.ascontiguousarray(table.columns[index]) for index in tested}
+        values = {index: self.columns[index].read(piece, table) for index, piece in pieces.items()}
         # From the last node to the first, so that a node finds both sides done. Every test looks at whole columns:
         # sparse trees have few nodes, and gathering the rows of each would cost more.
         reached: list[Any] = list(np.arange(self.n_nodes, dtype=np.int16 if self.n_nodes < 2**15 else np.int32))
