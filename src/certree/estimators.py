@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -208,6 +208,12 @@ class TreeEstimator(BaseEstimator):
         super().__setstate__({name: None for name in EDIT_CONSTRAINTS if name in self._get_param_names()} | state)
         if isinstance(getattr(self, "certificate_", None), dict):
             self.certificate_ = Certificate(self.certificate_)  # a pickle of 0.1.0 has a plain dict
+
+    @classmethod
+    @cache  # scikit-learn reads the signature at every fit, and that of a class never changes
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()
+        return names
 
     def _read(self, X: Any, *, reset: bool) -> Table:
         table = read_table(X, estimator=self)
@@ -506,10 +512,11 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             check_classification_targets(y)
         if len(y) != n_rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n_rows}, y {len(y)}")
-        if y.dtype.kind in "iub" and y.min() > -(2**53) and y.max() < 2**53:
-            # Exact as floats, and the engine bins faster than numpy sorts.
+        if y.dtype.kind in "iub":
+            # The engine bins faster than numpy sorts, and below 2^53 whole numbers are exact as floats.
             codes, distinct = bin_numeric(y.astype(np.float64))
-            return distinct.astype(y.dtype), codes
+            if distinct[0] > -(2**53) and distinct[-1] < 2**53:
+                return distinct.astype(y.dtype), codes
         return np.unique(y, return_inverse=True)
 
     def _class_factors(self, classes: Array, codes: Array) -> Array | None:
@@ -559,7 +566,7 @@ class SparseTreeClassifier(ClassifierMixin, TreeEstimator):
             guess = guess_tree_depth(problem.features.n_tests)
             problem = replace(problem, max_depth=guess.depth)
             guarantees["depth"] = state_depth(guess)
-        return replace(problem, start=self.start), guarantees
+        return problem if self.start is None else replace(problem, start=self.start), guarantees
 
     def _guess_thresholds(self, whole: Problem) -> ThresholdGuess:
         if not isinstance(self.thresholds, ThresholdGuess):

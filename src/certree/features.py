@@ -343,7 +343,9 @@ def make_features(
     matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
     for place in reversed(range(len(axes))):
         matrix[place] = codes.pop()  # what has been copied need not be held any longer
-        axes[place] = replace(axes[place], gaps=axes[place].gaps.read_from(matrix[place]))
+        gaps = axes[place].gaps.read_from(matrix[place])
+        if gaps is not axes[place].gaps:
+            axes[place] = replace(axes[place], gaps=gaps)
     matrix.flags.writeable = False
     idle: Forbidden = (*unknown, *_find_idle(without, table, columns))
     return Features(
@@ -408,7 +410,7 @@ def _read_numbers(
     if order is not None:
         values = read_places(index, table, order)
     codes, distinct = binner(values)
-    if len(distinct) and (np.isinf(distinct[0]) or np.isinf(distinct[-1])):
+    if len(distinct) and (math.isinf(distinct[0]) or math.isinf(distinct[-1])):
         raise _infinity(index, table)
     has_missing = bool(codes.min() < 0)
     if order is None:

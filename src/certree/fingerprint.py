@@ -178,22 +178,20 @@ def _rank_categories(features: Features, index: int, place: int | None) -> Array
 
 
 def _fingerprint_table(problem: Problem, columns: str, spends: Array | None) -> str:
-    weights = problem.weights
-    has_weights = not (weights == 1.0).all()
     arms = problem.arms if problem.min_samples_arm > 0 else None
     hasher = hashlib.sha256(
         _head(
             columns=columns,
             rows=problem.n_rows,
             labels=list(map(_canonical, problem.labels)),
-            weights=has_weights,
+            weights=problem.has_weights,
             target="labels" if problem.y is not None else "costs" if problem.best_rewards is None else "rewards",
             spends=spends is not None,
             arms=problem.n_arms if arms is not None else 0,
         )
     )
-    if has_weights:
-        hasher.update(_floats(weights))
+    if problem.has_weights:
+        hasher.update(_floats(problem.weights))
     if problem.y is not None:
         hasher.update(_narrow(problem.y, len(problem.labels)))
     for amounts in (problem.costs, problem.best_rewards, spends):

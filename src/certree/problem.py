@@ -288,6 +288,11 @@ class Problem:
         return self.features.n_rows
 
     @cached_property
+    def has_weights(self) -> bool:
+        """Whether some row counts for more or less than one."""
+        return not (self.weights == 1.0).all()
+
+    @cached_property
     def leaf_weights(self) -> tuple[Array, int]:
         """What each row counts towards `min_weight_leaf` (int64), and what the rows of a leaf must add up to.
 
@@ -396,23 +401,35 @@ class Problem:
 
         The rows find their leaves by their raw values. Of equally good labels the first is taken.
         """
-        leaf = tree.apply(self.features.table)
+        leaf = tree.apply(self.features.table).astype(np.intp)
         n_nodes, n_labels = tree.n_nodes, len(self.labels)
-        rows: Array = np.bincount(leaf, minlength=n_nodes)
-        weight: Array = np.bincount(leaf, self.weights, minlength=n_nodes)
+
+        def add_weights(group: Array, rows: Array) -> Array:
+            """The weight of each group, of so many rows."""
+            if not self.has_weights:
+                return rows.astype(np.float64)
+            return np.bincount(group, self.weights, minlength=rows.size).reshape(rows.shape)
+
+        rows: Array
         label_weights: Array | None = None
         costs: Array
         if self.y is not None:
-            cells = leaf.astype(np.int64) * n_labels + self.y
-            label_weights = np.bincount(cells, self.weights, minlength=n_nodes * n_labels).reshape(n_nodes, n_labels)
+            cells = leaf * n_labels + self.y
+            label_rows = np.bincount(cells, minlength=n_nodes * n_labels).reshape(n_nodes, n_labels)
+            label_weights = add_weights(cells, label_rows)
+            rows = label_rows.sum(axis=1)
         else:
             assert self.costs is not None
+            rows = np.bincount(leaf, minlength=n_nodes)
             costs = np.stack([np.bincount(leaf, column, minlength=n_nodes) for column in self.costs.T], axis=1)
+        weight = add_weights(leaf, rows)
         best = None if self.best_rewards is None else np.bincount(leaf, self.best_rewards, minlength=n_nodes)
         sums = [rows, weight, costs if label_weights is None else label_weights, *([] if best is None else [best])]
-        for node in np.flatnonzero(tree.column >= 0)[::-1]:
+        sides = list(zip(tree.left.tolist(), tree.right.tolist(), strict=True))
+        for node in np.flatnonzero(tree.column >= 0)[::-1].tolist():
+            left, right = sides[node]
             for amounts in sums:
-                amounts[node] = amounts[tree.left[node]] + amounts[tree.right[node]]
+                amounts[node] = amounts[left] + amounts[right]
         if label_weights is not None:
             # Summing the other labels, not subtracting this one, keeps small amounts exact beside large ones.
             costs = label_weights @ (1.0 - np.eye(n_labels))
@@ -437,21 +454,13 @@ class Problem:
         right: Sequence[int],
     ) -> Tree:
         """The weighed tree of these tests."""
-        n_nodes = len(column)
-        bare = Tree(
-            columns=self.features.columns,
-            labels=self.labels,
-            column=np.array(column),
-            threshold=np.array(threshold),
-            category=np.array(category),
-            missing_left=np.array(missing_left),
-            left=np.array(left),
-            right=np.array(right),
-            label=np.zeros(n_nodes),
-            rows=np.zeros(n_nodes),
-            weight=np.zeros(n_nodes),
-            costs=np.zeros((n_nodes, len(self.labels))),
-        )
+        nodes: dict[str, Any] = {
+            "column": column, "threshold": threshold, "category": category, "missing_left": missing_left,
+            "left": left, "right": right,
+        }  # fmt: skip
+        nothing = np.zeros((len(column), len(self.labels)))
+        none = nothing[:, 0]
+        bare = Tree(self.features.columns, self.labels, **nodes, label=none, rows=none, weight=none, costs=nothing)
         return self.weigh(bare)
 
 

@@ -21,7 +21,7 @@ class Frozen(dict[str, Any]):
     """
 
     def __init__(self, entries: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
-        super().__init__((name, _freeze(value)) for name, value in dict(entries).items())
+        super().__init__({name: _freeze(value) for name, value in dict(entries).items()})
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("a certificate cannot be changed; to_dict() gives a copy that can")
@@ -169,6 +169,8 @@ class Certificate(Frozen):
 
 
 def _freeze(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float)) or type(value) is Frozen:
+        return value  # as most are; asking whether they are mappings would take longer
     if isinstance(value, Mapping):
         return Frozen(value)
     return [_freeze(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,15 @@ from certree.tree.words import describe_tree, tree_html
 
 DEEPEST = 10_000
 """Levels below the root at most. No search goes so deep, and a tree that does is somebody's attempt to break things."""
+
+_DTYPES = {
+    name: np.dtype(kind)
+    for name, kind in {
+        "column": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
+        "left": np.int32, "right": np.int32, "label": np.int32,
+        "rows": np.int64, "weight": np.float64, "costs": np.float64, "label_weights": np.float64, "rewards": np.float64,
+    }.items()
+}  # fmt: skip
 
 Names = Sequence[str] | Mapping[str, str | Mapping[str, Any]] | None
 """What columns are called where they are shown: all names in order, or some by their own name, with more words."""
@@ -79,19 +90,13 @@ class Tree:
     """What is shown in place of the figures of each node, empty where they are shown; see `veiled`."""
 
     def __post_init__(self) -> None:
-        dtypes: dict[str, Any] = {
-            "column": np.int32, "threshold": np.float64, "category": np.int32, "missing_left": np.bool_,
-            "left": np.int32, "right": np.int32, "label": np.int32,
-            "rows": np.int64, "weight": np.float64, "costs": np.float64, "label_weights": np.float64,
-            "rewards": np.float64,
-        }  # fmt: skip
         object.__setattr__(self, "columns", tuple(self.columns))
         object.__setattr__(self, "labels", tuple(self.labels))
-        for name, dtype in dtypes.items():
+        for name, dtype in _DTYPES.items():
             value = getattr(self, name)
             if value is not None:
                 value = np.array(value, dtype=dtype)
-                value.flags.writeable = False
+                value.setflags(write=False)
                 object.__setattr__(self, name, value)
         self._check()
 
@@ -131,7 +136,7 @@ class Tree:
 
     def _has_place(self, node: int) -> bool:
         threshold = float(self.threshold[node])
-        return np.isnan(threshold) or threshold in range(len(self.columns[self.column[node]].categories))
+        return math.isnan(threshold) or threshold in range(len(self.columns[self.column[node]].categories))
 
     # The shape ------------------------------------------------------------------------------------------------------
 
@@ -150,7 +155,7 @@ class Tree:
         """The leaves' node numbers, from left to right as the tree is read."""
         return np.array([node for node in self.walk() if self.column[node] < 0], dtype=np.int32)
 
-    @property
+    @cached_property
     def n_leaves(self) -> int:
         """The number of leaves."""
         return int(np.count_nonzero(self.column < 0))
@@ -163,7 +168,7 @@ class Tree:
             depth[self.left[node]] = depth[self.right[node]] = depth[node] + 1
         return depth
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """A lone leaf has depth 0."""
         return int(self.node_depth.max())
@@ -195,7 +200,7 @@ class Tree:
         threshold, category = float(self.threshold[node]), int(self.category[node])
         return Test(
             column,
-            threshold=None if np.isnan(threshold) else threshold,
+            threshold=None if math.isnan(threshold) else threshold,
             category=None if category < 0 else column.categories[category],
             missing_left=bool(self.missing_left[node]),
         )
@@ -219,7 +224,9 @@ class Tree:
         """The leaf (node number) that each row reaches."""
         table = self.read(X)
         tested = set(self.column.tolist()) - {-1}
-        values = {index: self.columns[index].read(table.columns[index], table) for index in tested}
+        # In one piece, because a pass over a column of a matrix fetches all the others, too.
+        pieces = {index: np.ascontiguousarray(table.columns[index]) for index in tested}
+        values = {index: self.columns[index].read(piece, table) for index, piece in pieces.items()}
         # From the last node to the first, so that a node finds both sides done. Every test looks at whole columns:
         # sparse trees have few nodes, and gathering the rows of each would cost more.
         reached: list[Any] = list(np.arange(self.n_nodes, dtype=np.int16 if self.n_nodes < 2**15 else np.int32))
