@@ -9,6 +9,7 @@
 // Elements stand in blocks that are summed through; a binary tree stands over the blocks.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,12 @@ struct SegmentTree {
     struct Node {
         Lanes sum;
         Lanes best;
+
+        // Behind what the node stands for.
+        void add(Lanes element) {
+            sum += element;
+            best = larger(best, sum);
+        }
     };
     static constexpr std::size_t block = 8;
 
@@ -28,23 +35,16 @@ struct SegmentTree {
     std::vector<Lanes> elements;  // n_blocks * block
     std::vector<Node> nodes;      // node 1 is the top, block b is node n_blocks + b
 
-    SegmentTree() = default;
-    explicit SegmentTree(std::int32_t n) { resize(n); }
-
-    // Of arrays of another length, which are to be given next.
-    void resize(std::int32_t n) {
-        n_blocks = std::bit_ceil((static_cast<std::size_t>(n) + block - 1) / block);
+    // Of so many elements, which are to be put next.
+    void resize(std::size_t n) {
+        n_blocks = std::bit_ceil((n + block - 1) / block);
         elements.resize(n_blocks * block);
         nodes.resize(2 * n_blocks);
     }
 
-    // The two arrays, given the left one and the sum of both.
-    void reset(const std::vector<std::int32_t>& left, const std::vector<std::int32_t>& both) {
-        for (std::size_t i = 0; i < elements.size(); ++i) {
-            const std::int32_t l = i < left.size() ? left[i] : 0;
-            const std::int32_t r = i < both.size() ? both[i] - l : 0;
-            elements[i] = Lanes{l, -l, r, -r};
-        }
+    // Once so many elements have been put.
+    void sum_up(std::size_t n) {
+        std::fill(elements.begin() + static_cast<std::ptrdiff_t>(n), elements.end(), Lanes{0, 0, 0, 0});
         for (std::size_t b = 0; b < n_blocks; ++b) {
             nodes[n_blocks + b] = sum_block(elements.data() + b * block);
         }
@@ -58,8 +58,7 @@ struct SegmentTree {
     static Node sum_block(const Lanes* first) {
         Node node{Lanes{0, 0, 0, 0}, Lanes{0, 0, 0, 0}};
         for (std::size_t e = 0; e < block; ++e) {
-            node.sum += first[e];
-            node.best = larger(node.best, node.sum);
+            node.add(first[e]);
         }
         return node;
     }

@@ -631,8 +631,12 @@ void walk_against_prefix_sums(const Kernels& kernels) {
             for (std::size_t c = 0; c < right.size(); ++c) {
                 right[c] -= left[c];
             }
-            SegmentTree tree(n_codes);
-            tree.reset(left, both);
+            SegmentTree tree;
+            tree.resize(left.size());
+            for (std::size_t c = 0; c < left.size(); ++c) {
+                tree.elements[c] = SegmentTree::Lanes{left[c], -left[c], right[c], -right[c]};
+            }
+            tree.sum_up(left.size());
             std::vector<Extremes> found(static_cast<std::size_t>(n_tests - first));
             if (chance(random, 0.5)) {
                 found[0].high[0] = pick(random, 0, 50);

@@ -7,6 +7,7 @@
 
 #include "shallow/cost_model.hpp"
 #include "shallow/two_labels/gains.hpp"
+#include "shallow/two_labels/walked_axis.hpp"
 
 namespace certree {
 
@@ -23,13 +24,14 @@ public:
 
 private:
     void run_together(std::size_t root, Run tests);
+    std::span<const std::int32_t> rows_before(std::size_t root_axis, std::int32_t test);
     bool is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAxis& axis) const;
-    SegmentTree& tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n);
 
     const Prepared& prepared_;
     const ActiveRows& active_;
     const Local& local_;
     const std::vector<std::int32_t>& amounts_;
+    std::span<const std::int32_t> rows_;
     Gains& gains_;
     PairTable* table_;
     std::int32_t all_ = 0;
@@ -38,9 +40,8 @@ private:
     std::vector<std::int32_t> line_;
     std::vector<std::int32_t> line_total_;
     std::vector<Extremes> extremes_;
-    SegmentTree tree_;  // of one axis at a time: over a million codes it is larger than all that is known of the axis
-    std::vector<std::int32_t> by_code_;  // sums of all rows by the codes of that axis, and of those on the left side
-    std::vector<std::int32_t> left_by_code_;
+    std::vector<std::int32_t> before_;
+    WalkedAxis walked_;  // one at a time: over a million codes it is larger than all that is known of the axis
 };
 
 PairWorker::PairWorker(const Prepared& prepared, const ActiveRows& active, std::span<const std::int32_t> rows,
@@ -49,9 +50,11 @@ PairWorker::PairWorker(const Prepared& prepared, const ActiveRows& active, std::
       active_(active),
       local_(prepared.local),
       amounts_(prepared.amounts.small),
+      rows_(rows),
       gains_(gains),
       table_(table),
-      scratch_(prepared.builder.scratch_size(), 0) {
+      scratch_(prepared.builder.scratch_size(), 0),
+      walked_(amounts_, prepared.control) {
     for (const std::int32_t row : rows) {
         all_ += amounts_[static_cast<std::size_t>(row)];
     }
@@ -77,23 +80,24 @@ bool PairWorker::is_tree_cheaper(const LocalAxis& root, Run tests, const LocalAx
     return forecast::tree_cycles(n_rows, axis.n_tests) < forecast::line_cycles(n_roots, n_rows, axis.n_tests);
 }
 
-// The axis's tree with the given rows on the left side.
-SegmentTree& PairWorker::tree_at(std::size_t axis, const std::int32_t* rows, std::size_t n) {
-    const LocalAxis& walked = local_.axes[axis];
-    const auto n_tests = static_cast<std::size_t>(walked.n_tests);
-    by_code_.resize(n_tests);
-    const auto upto = total_.begin() + walked.first_test;  // the axis is an ordered one
-    std::adjacent_difference(upto, upto + walked.n_tests, by_code_.begin());
-    left_by_code_.assign(n_tests, 0);
-    for (std::size_t k = 0; k < n; ++k) {
-        const auto code = static_cast<std::size_t>(walked.codes[rows[k]]);
-        if (code < n_tests) {
-            left_by_code_[code] += amounts_[static_cast<std::size_t>(rows[k])];
-        }
+// Those on the left side before this test's own join. Sides of an ordered root axis grow from test to test; a category
+// stands alone. Where rows are far they come in the order they have: in that of the axis, each would be waited for.
+std::span<const std::int32_t> PairWorker::rows_before(std::size_t root_axis, std::int32_t test) {
+    const LocalAxis& root = local_.axes[root_axis];
+    const ActiveRows::Codes& active = active_.of(root_axis);
+    const auto n = static_cast<std::size_t>(root.is_categorical ? 0 : active.begin(test) - active.rows.data());
+    const bool are_far =
+        prepared_.control.is_off(no_cost_model) ? local_.n_rows % 2 == 0 : forecast::are_rows_far(local_);
+    if (n == 0 || !are_far) {
+        return {active.rows.data(), n};
     }
-    tree_.resize(walked.n_tests);
-    tree_.reset(left_by_code_, by_code_);
-    return tree_;
+    before_.resize(rows_.size() + 1);
+    std::size_t at = 0;
+    for (const std::int32_t row : rows_) {
+        before_[at] = row;
+        at += root.codes[row] < test ? 1 : 0;
+    }
+    return {before_.data(), n};
 }
 
 void PairWorker::run(std::size_t root_axis, Run tests) {
@@ -110,9 +114,8 @@ void PairWorker::run(std::size_t root_axis, Run tests) {
 void PairWorker::run_together(std::size_t root_axis, Run tests) {
     const LocalAxis& root = local_.axes[root_axis];
     const ActiveRows::Codes& active = active_.of(root_axis);
-    // Sides of an ordered root axis grow from test to test and have all rows before the run; a category stands alone.
-    const std::size_t n_before =
-        root.is_categorical ? 0 : static_cast<std::size_t>(active.begin(tests.from) - active.rows.data());
+    const std::span<const std::int32_t> before = rows_before(root_axis, tests.from);
+    const std::span<const std::int32_t> moving(active.begin(tests.from), active.begin(tests.to));
     extremes_.assign(static_cast<std::size_t>(tests.to - tests.from), Extremes{});
     Layout layout;
     for (std::size_t c = 0; c < local_.axes.size(); ++c) {
@@ -126,9 +129,9 @@ void PairWorker::run_together(std::size_t root_axis, Run tests) {
         if (prepared_.control.should_stop()) {
             return;
         }
-        SegmentTree& tree = tree_at(c, active.rows.data(), n_before);
-        prepared_.kernels.walk(tree, active.rows.data(), active.start.data() + tests.from, tests.to - tests.from,
-                               axis.codes, axis.n_tests, amounts_.data(), extremes_.data());
+        const WalkedAxis::Ready ready = walked_.stand_at(axis, total_.data() + axis.first_test, before, moving);
+        prepared_.kernels.walk(ready.tree, active.rows.data(), active.start.data() + tests.from, tests.to - tests.from,
+                               ready.element_of_row, ready.n_elements, amounts_.data(), extremes_.data());
     }
     layout.size = padded(layout.size);
     line_.assign(LineBuilder::line_size(layout), 0);
@@ -141,7 +144,7 @@ void PairWorker::run_together(std::size_t root_axis, Run tests) {
     }
     const LineBuilder& builder = prepared_.builder;
     if (layout.size > 0) {
-        builder.add(line_.data(), active.rows.data(), n_before, layout, scratch_.data());
+        builder.add(line_.data(), before.data(), before.size(), layout, scratch_.data());
     }
     for (std::int32_t test = tests.from; test < tests.to; ++test) {
         if (test % 8 == 0 && prepared_.control.should_stop()) {
@@ -284,6 +287,9 @@ void find_pair_gains(const Prepared& prepared, Gains& gains, Wanted& wanted) {
     const std::vector<std::int32_t> rows = list_rows(prepared);
     PairWorker worker(prepared, prepared.active, rows, gains, nullptr);
     for (std::size_t a = 0; a < open.size(); ++a) {
+        if (open[a].empty()) {
+            continue;  // and its rows need not be sorted
+        }
         for (const Run& tests : join(open[a], prepared.active.of(a), local)) {
             worker.run(a, tests);
         }
