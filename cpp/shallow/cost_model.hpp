@@ -119,6 +119,18 @@ inline std::int32_t most_groups_of_long_axis(std::size_t width) {
 }
 inline constexpr std::size_t most_cells_of_long_axis = std::size_t{1} << 19;
 
+// So many codes at a time have sums of their own, each of so many cells, wherever those of a million codes would take
+// more memory than the table.
+inline std::size_t most_codes_at_once(std::size_t width) {
+    return std::max<std::size_t>(64, most_cells_of_long_axis / width);
+}
+
+// So many sums of the sides of root tests stay where they are until an axis has its next test in doubt: some megabytes
+// of all axes together.
+inline std::size_t most_kept_sums(std::size_t n_axes) {
+    return std::min(std::size_t{1} << 17, (std::size_t{1} << 20) / std::max<std::size_t>(1, n_axes));
+}
+
 // Groups of codes of an axis in coarse tables: more of them where rows outweigh the cells of a pair of axes, as long as
 // these stay in a near cache. The factor is chosen, not fitted. Measured with a million rows and 10 axes of a million
 // codes, in seconds, at most 1024, 512, 384 and 256 groups: planted 3.2, 3.1, 2.9 and 2.9; weighted 4.1, 3.9, 3.7 and

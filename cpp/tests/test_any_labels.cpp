@@ -97,7 +97,7 @@ TEST(any_labels_sides_without_a_split) {
         const Stumps stumps(run.instance, run.settings, run.control);
         for (const LocalAxis& axis : local.axes) {
             const Order order(axis, local.n_rows, nullptr);
-            StandingSides standing(stumps, root, axis, order, run.control);
+            StandingSides standing(stumps, root, axis, order, run.control, n % 5 == 0 ? 40 : 1'000'000);
             const auto pick_cuts = [&] {
                 const LocalAxis& cut =
                     local.axes[static_cast<std::size_t>(pick(random, 0, static_cast<int>(local.axes.size()) - 1))];

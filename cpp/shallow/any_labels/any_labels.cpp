@@ -58,8 +58,9 @@ public:
           cap_(std::min(budget, value)),
           least_{-1, {penalty, penalty}, {penalty, penalty}},
           known_(tables.local.axes.size()) {
+        const std::size_t most_kept = forecast::most_kept_sums(tables.local.axes.size());
         for (std::size_t a = 0; a < tables.local.axes.size(); ++a) {
-            standing_.emplace_back(exact, set, tables.local.axes[a], tables.order[a], control);
+            standing_.emplace_back(exact, set, tables.local.axes[a], tables.order[a], control, most_kept);
         }
     }
 

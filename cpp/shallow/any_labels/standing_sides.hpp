@@ -19,9 +19,9 @@ struct SideCuts {
 
 class StandingSides {
 public:
-    // order: of the rows by the codes of the root axis.
+    // order: of the rows by the codes of the root axis; most_kept: so many numbers may stand until the next test.
     StandingSides(const Stumps& exact, const RowSet& set, const LocalAxis& root, const Order& order,
-                  const Control& control);
+                  const Control& control, std::size_t most_kept);
 
     // Puts the leaf of each side of the root test, and the best stump by one of the cuts, where they are better.
     void put(std::int32_t test, const SideCuts cuts[2], Outcome sides[2]);
@@ -41,6 +41,7 @@ private:
     const LocalAxis& root_;
     const Order& order_;
     const Control& control_;
+    std::size_t most_kept_;
     std::size_t width_;
     bool stands_ = false;
     std::int32_t test_ = 0;

@@ -1,11 +1,13 @@
 #include "shallow/any_labels/stumps.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <numeric>
 #include <utility>
 
 #include "bounds.hpp"
+#include "shallow/cost_model.hpp"
 #include "shallow/long_axis.hpp"
 
 namespace certree {
@@ -21,12 +23,13 @@ void put(Amount value, std::size_t n_leaves, const NodePtr& tree, Outcome& outco
     }
 }
 
-// Asks for every test of an axis, given the sums over the rows on which it holds. Only so many codes at a time have
-// sums: all channels of a million codes would take more memory than the table, and every row would wait for its cell.
+// Asks for every test of an axis, given the sums over the rows on which it holds. Only the codes of a window at a time
+// have sums: all channels of many codes would take more memory than the table, and every row would wait for its cell.
+// The codes of an ordered axis fill several windows where there are dozens of labels; those with more codes are long.
 template <class Add, class Ask>
 void sum_left(const RowSet& set, const LocalAxis& axis, std::size_t width, bool is_small, const Add& add,
               std::vector<Amount>& sums, const Ask& ask) {
-    const int window_bits = is_small ? 1 : 17;
+    const int window_bits = is_small ? 1 : std::bit_width(forecast::most_codes_at_once(width)) - 1;
     const auto window = std::int32_t{1} << window_bits;
     const std::size_t n_rows = set.rows.size();
     const auto n_windows = static_cast<std::size_t>(((axis.n_codes - 1) >> window_bits) + 1);
