@@ -292,6 +292,19 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
             best = {axis, code};
         }
     };
+    // A test inside a group leaves all rows before the group on the left, and all behind it on the right. Group holds
+    // under minima too, because these costs are of leaves without them, and a leaf that meets them costs no less.
+    const auto least_cost = [&](const Amount* rows) { return rows[n_channels_] - most_saved(rows); };
+    const auto open_groups = [&](const LongAxis& axis) {
+        std::vector<std::int32_t> open;
+        for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
+            std::transform(all.begin(), all.end(), axis.before(g + 1), right.begin(), std::minus<>());
+            if (all[n_channels_] - bounds::inside_group(least_cost(axis.before(g)), least_cost(right.data())) > most) {
+                open.push_back(g);
+            }
+        }
+        return open;
+    };
     std::vector<LongAxis> long_axes;
     Channels sums;
     for (const LocalAxis& axis : local.axes) {
@@ -300,22 +313,17 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
         }
         if (LongAxis::is_one(instance_.axes[static_cast<std::size_t>(axis.axis)], set, control_)) {
             long_axes.emplace_back(instance_, axis.axis, set, width, control_, add).ask_ends(ask);
+            // Better stumps on other axes open no group: an axis without open ones need not be kept.
+            if (open_groups(long_axes.back()).empty()) {
+                long_axes.pop_back();
+            }
         } else {
             sum_left(set, axis, width, control_.is_off(no_cost_model), add, sums,
                      [&](const Amount* left, std::int32_t test) { ask(left, axis.axis, axis.code_of(test)); });
         }
     }
-    // A test inside a group leaves all rows before the group on the left, and all behind it on the right.
-    const auto least_cost = [&](const Amount* rows) { return rows[n_channels_] - most_saved(rows); };
     for (const LongAxis& axis : long_axes) {
-        std::vector<std::int32_t> open;
-        for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
-            std::transform(all.begin(), all.end(), axis.before(g + 1), right.begin(), std::minus<>());
-            if (all[n_channels_] - bounds::inside_group(least_cost(axis.before(g)), least_cost(right.data())) > most) {
-                open.push_back(g);
-            }
-        }
-        axis.ask_inside(set, open, add, ask);
+        axis.ask_inside(set, open_groups(axis), add, ask);
     }
     if (best.axis >= 0) {
         put_stump(set, best.axis, best.code, outcome);
