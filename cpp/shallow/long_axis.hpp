@@ -19,8 +19,11 @@ class LongAxis {
 public:
     // Whether it pays: categories have no neighbours, and the cells of a few rows are few.
     static bool is_one(const Axis& axis, const RowSet& set, const Control& control) {
-        const std::int32_t least = control.is_off(no_cost_model) ? few_groups : many_codes;
-        return !axis.is_categorical && axis.n_codes > least && set.rows.size() > static_cast<std::size_t>(least);
+        return !axis.is_categorical && axis.n_codes > most_short(control) && are_many(set, control);
+    }
+    // Whether a pass over the rows takes so long that it is worth asking before it if it is time to stop.
+    static bool are_many(const RowSet& set, const Control& control) {
+        return set.rows.size() > static_cast<std::size_t>(most_short(control));
     }
 
     // What `add(row, cells)` adds of each row, in so many cells, summed over all rows up to the end of each group.
@@ -57,6 +60,9 @@ public:
     // stopped, and some were not asked for.
     template <class Add, class Ask>
     bool ask_inside(const RowSet& set, const std::vector<std::int32_t>& groups, const Add& add, const Ask& ask) const {
+        if (!groups.empty() && control_.should_stop()) {
+            return false;
+        }
         // Only so many groups at a time have cells: those of a million codes would take more memory than the table.
         const std::size_t most_cells = control_.is_off(no_cost_model) ? 1 : forecast::most_cells_of_long_axis;
         const std::size_t at_once = std::max<std::size_t>(1, (most_cells / width_) >> bits_);
@@ -133,6 +139,9 @@ private:
     // Without a cost model the axes of small tables are long ones too, and their groups are asked inside one by one.
     static constexpr std::int32_t few_groups = 4;
 
+    static std::int32_t most_short(const Control& control) {
+        return control.is_off(no_cost_model) ? few_groups : many_codes;
+    }
     static std::int32_t most_groups(const Control& control, std::size_t width) {
         return control.is_off(no_cost_model) ? few_groups : forecast::most_groups_of_long_axis(width);
     }
