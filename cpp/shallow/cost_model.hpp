@@ -113,7 +113,8 @@ inline double exact_cycles(const Local& local) {
 }
 
 // An axis of many codes is summed by groups of them first: by so many at most, where a group's sums take so many cells,
-// and then, inside groups, in so many cells at a time. Chosen, not fitted: sums of groups stay in a near cache.
+// and then, inside groups, in so many cells at a time. Chosen, not fitted: sums of groups stay in a near cache, but for
+// hundreds of labels, whose bounds would be worth little with fewer groups.
 inline std::int32_t most_groups_of_long_axis(std::size_t width) {
     return static_cast<std::int32_t>(std::clamp<std::size_t>((std::size_t{1} << 14) / width, 64, 2048));
 }

@@ -193,7 +193,7 @@ TEST(stumps_of_long_axes_that_are_stopped) {
         // It asks before it passes over the rows: for the groups of the two long axes, and for the short axis.
         constexpr int n_passes = 3;
         int n_stopped = 0;
-        for (int asked = 0; asked < 20; ++asked) {
+        for (int asked = 0; asked < 60; ++asked) {
             const Control control(Control::Asked{asked}, options.switches);
             const TwoLabels::Answer answer = solve(control);
             CHECK(answer.lower <= best.value && answer.value >= best.value);
