@@ -206,12 +206,13 @@ std::size_t CostTables::bytes(const Instance& instance, const Settings& settings
     std::size_t n_all_codes = 0;
     for (const LocalAxis& axis : local.axes) {
         const auto n_codes = static_cast<std::size_t>(axis.n_codes);
-        n_all_codes += n_codes;
+        // Where its rows begin in the order, and its group or that of its block.
+        n_all_codes += n_codes + std::min(n_codes, static_cast<std::size_t>(many_codes));
         n_all_groups += axis.is_categorical ? n_codes : std::min(n_codes, most);
     }
     const std::size_t rows = static_cast<std::size_t>(local.n_rows) * (width + tally_width + 2 * n_axes + 1);
     // The tables, and once more as much per group for the worker that walks them.
-    return (rows + 2 * n_all_codes + 2 * n_all_groups * (width + tally_width + 4)) * sizeof(std::int32_t);
+    return (rows + n_all_codes + 2 * n_all_groups * (width + tally_width + 4)) * sizeof(std::int32_t);
 }
 
 }  // namespace certree
