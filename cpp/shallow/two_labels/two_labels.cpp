@@ -98,7 +98,7 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
         for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
             const Amount* low = axis.before(g);
             const Amount* high = axis.before(g + 1);
-            if (std::max(gain_of(high[0] + low[1]), gain_of(low[0] + high[1])) > best) {
+            if (bounds::gain_inside_group(low[0] + high[1], high[0] + low[1], all) - price > best) {
                 open.push_back(g);
             }
         }
