@@ -6,7 +6,8 @@
 //
 // Conditions: a minimum per leaf (rows, weight, rows of an arm) breaks Monotone, and with it Similarity, Interval and
 // Group, because restricting a tree to a subset may leave a leaf with too few rows. Difference survives: it uses a tree
-// on more rows. A limit on the number of leaves breaks none of them.
+// on more rows. With minima lifted all of them hold, and what they then bound costs no more than what meets the minima.
+// A limit on the number of leaves breaks none of them.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // Both sides of a root test in 64 bits, without splitting the rows off: by side, the sums of the codes of one other
 // axis that are asked about, of those before them and of those behind.
 //
-// Root tests that rounding leaves in doubt lie close together, and so do the tests below them. From one to the next
-// only the rows between them move, if the other axes are the same and their codes are still in reach.
+// Every root test that may be the best is judged by it, and those are settled that rounding leaves in doubt. They lie
+// close together, and so do the tests below them. From one to the next only the rows between them move, if the other
+// axes are the same and their codes are still in reach.
 #pragma once
 
 #include "shallow/any_labels/cost_tables.hpp"
