@@ -76,7 +76,7 @@ nb::tuple bin(Vector<double> values) {
 }
 
 // Codes of a table so large that what was freed before, while it was read and prepared, is worth handing back.
-constexpr std::size_t many_codes = std::size_t{1} << 22;
+constexpr std::size_t codes_worth_trimming = std::size_t{1} << 22;
 
 // Whether the work is sure to end within some hundredths of a second: then it is not worth a thread of its own, and a
 // Ctrl-C that falls into it is raised when it is done.
@@ -138,7 +138,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
     std::atomic<bool> is_searching{false};
     Result result;
     const auto trim = [&] {
-        if (input.codes.size() >= many_codes) {
+        if (input.codes.size() >= codes_worth_trimming) {
             trim_free_memory();
         }
     };

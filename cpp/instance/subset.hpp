@@ -22,7 +22,7 @@ struct RowSet {
 
 RowSet all_rows(const Instance& instance);
 
-// What keeps a number for each of so many codes, or more, keeps it in far memory, where each row waits for its own.
+// What keeps a number for each of more codes than this keeps it in far memory, where each row waits for its own.
 inline constexpr std::int32_t many_codes = 1 << 14;
 
 // One axis as seen from inside a row set. Test j holds where code <= j (ordered) or code == j (categorical).

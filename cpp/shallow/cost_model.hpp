@@ -127,11 +127,24 @@ inline double exact_cycles(const Local& local) {
 }
 
 // An axis of many codes is summed by groups of them first: by so many at most, where a group's sums take so many cells,
-// and then, inside groups, in so many cells at a time. Chosen, not fitted: sums of groups stay in a near cache.
+// and then, inside groups, in so many cells at a time. Chosen, not fitted: sums of groups stay in a near cache, but for
+// hundreds of labels, whose bounds would be worth little with fewer groups.
 inline std::int32_t most_groups_of_long_axis(std::size_t width) {
     return static_cast<std::int32_t>(std::clamp<std::size_t>((std::size_t{1} << 14) / width, 64, 2048));
 }
 inline constexpr std::size_t most_cells_of_long_axis = std::size_t{1} << 19;
+
+// So many codes at a time have sums of their own, each of so many cells, wherever those of a million codes would take
+// more memory than the table.
+inline std::size_t most_codes_at_once(std::size_t width) {
+    return std::max<std::size_t>(64, most_cells_of_long_axis / width);
+}
+
+// So many sums of the sides of root tests stay where they are until an axis has its next test in doubt: some megabytes
+// of all axes together.
+inline std::size_t most_kept_sums(std::size_t n_axes) {
+    return std::min(std::size_t{1} << 17, (std::size_t{1} << 20) / std::max<std::size_t>(1, n_axes));
+}
 
 // Groups of codes of an axis in coarse tables: more of them where rows outweigh the cells of a pair of axes, as long as
 // these stay in a near cache. The factor is chosen, not fitted. Measured with a million rows and 10 axes of a million

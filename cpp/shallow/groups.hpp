@@ -17,8 +17,8 @@ public:
     std::int32_t size() const { return static_cast<std::int32_t>(end.size()); }
     std::int32_t of(std::int32_t code) const { return of_block_[static_cast<std::size_t>(code >> block_bits_)]; }
 
-    // Categories have no neighbours, so each stays alone. Masses are of rows, in the order of the axis's codes; what
-    // rounds them moves an end at most.
+    // Categories have no neighbours, so each stays alone. mass_of(i): of the row whose code is axis.codes[i]. Masses
+    // are summed as floats: that may move the end of a group, and no more.
     template <class Mass>
     Groups(const LocalAxis& axis, std::size_t n_rows, std::int32_t most_groups, const Mass& mass_of) {
         if (axis.n_codes <= most_groups || axis.is_categorical) {

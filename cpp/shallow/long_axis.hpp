@@ -19,8 +19,11 @@ class LongAxis {
 public:
     // Whether it pays: categories have no neighbours, and the cells of a few rows are few.
     static bool is_one(const Axis& axis, const RowSet& set, const Control& control) {
-        const std::int32_t least = control.is_off(no_cost_model) ? few_groups : many_codes;
-        return !axis.is_categorical && axis.n_codes > least && set.rows.size() > static_cast<std::size_t>(least);
+        return are_many(set, control) && !axis.is_categorical && axis.n_codes > most_short(control);
+    }
+    // Whether a pass over the rows takes so long that it is worth asking before it if it is time to stop.
+    static bool are_many(const RowSet& set, const Control& control) {
+        return set.rows.size() > static_cast<std::size_t>(most_short(control));
     }
 
     // What `add(row, cells)` adds of each row, in so many cells, summed over all rows up to the end of each group.
@@ -57,20 +60,30 @@ public:
     // stopped, and some were not asked for.
     template <class Add, class Ask>
     bool ask_inside(const RowSet& set, const std::vector<std::int32_t>& groups, const Add& add, const Ask& ask) const {
-        // Only so many groups at a time have cells: those of a million codes would take more memory than the table.
-        const std::size_t most_cells = control_.is_off(no_cost_model) ? 1 : forecast::most_cells_of_long_axis;
-        const std::size_t at_once = std::max<std::size_t>(1, (most_cells / width_) >> bits_);
-        const std::size_t n_batches = (groups.size() + at_once - 1) / at_once;
+        if (!groups.empty() && control_.should_stop()) {
+            return false;
+        }
+        // Batches of blocks of codes have cells at a time. A group is one block, unless its codes are too many.
+        const std::size_t most_codes = control_.is_off(no_cost_model) ? 2 : forecast::most_codes_at_once(width_);
+        const int block_bits = std::min(bits_, static_cast<int>(std::bit_width(most_codes)) - 1);
+        const std::size_t at_once = most_codes >> block_bits;
+        const std::size_t n_blocks = groups.size() << (bits_ - block_bits);
+        const std::size_t n_batches = (n_blocks + at_once - 1) / at_once;
         std::vector<std::int32_t> slot(static_cast<std::size_t>(n_groups()), -1);
         for (std::size_t k = 0; k < groups.size(); ++k) {
             slot[static_cast<std::size_t>(groups[k])] = static_cast<std::int32_t>(k);
         }
-        const auto slot_of = [&](std::int32_t row) { return slot[static_cast<std::size_t>(code_of(row) >> bits_)]; };
-        const Batches batches(set, n_batches, [&](std::int32_t row) {
-            const std::int32_t at = slot_of(row);
-            return at < 0 ? n_batches : static_cast<std::size_t>(at) / at_once;
-        });
+        // The place of a row's code in all blocks, or none.
         const std::int32_t inside = (std::int32_t{1} << bits_) - 1;
+        const auto place_of = [&](std::int32_t row) {
+            const std::int32_t code = code_of(row);
+            const std::int32_t at = slot[static_cast<std::size_t>(code >> bits_)];
+            return at < 0 ? -1 : (std::int64_t{at} << bits_) + (code & inside);
+        };
+        const Batches batches(set, n_batches, [&](std::int32_t row) {
+            const std::int64_t place = place_of(row);
+            return place < 0 ? n_batches : (static_cast<std::size_t>(place) >> block_bits) / at_once;
+        });
         std::vector<Amount> cells;
         std::vector<Amount> left(width_);
         for (std::size_t batch = 0; batch < n_batches; ++batch) {
@@ -78,20 +91,23 @@ public:
                 return false;
             }
             const std::size_t first = batch * at_once;
-            const std::size_t n = std::min(at_once, groups.size() - first);
-            cells.assign((n << bits_) * width_, 0);
+            const std::size_t end = std::min(first + at_once, n_blocks);
+            cells.assign(((end - first) << block_bits) * width_, 0);
             for (const std::int32_t row : batches.rows_of(batch)) {
-                if (const std::int32_t at = slot_of(row); at >= 0) {
-                    const std::size_t group = static_cast<std::size_t>(at) - first;
-                    const auto cell = (group << bits_) + static_cast<std::size_t>(code_of(row) & inside);
-                    add(row, cells.data() + cell * width_);
+                if (const std::int64_t place = place_of(row); place >= 0) {
+                    add(row, cells.data() + (static_cast<std::size_t>(place) - (first << block_bits)) * width_);
                 }
             }
-            for (std::size_t k = 0; k < n; ++k) {
-                const std::int32_t g = groups[first + k];
-                const Amount* cell = cells.data() + (k << bits_) * width_;
-                std::copy_n(before(g), width_, left.begin());
-                for (std::int32_t code = g << bits_; code < end_of(g); ++code, cell += width_) {
+            for (std::size_t block = first; block < end; ++block) {
+                const std::int32_t g = groups[block >> (bits_ - block_bits)];
+                const auto place = static_cast<std::int64_t>(block << block_bits);
+                const auto begin = static_cast<std::int32_t>((std::int64_t{g} << bits_) + (place & inside));
+                const std::int64_t behind = std::min<std::int64_t>(end_of(g), begin + (std::int64_t{1} << block_bits));
+                const Amount* cell = cells.data() + ((block - first) << block_bits) * width_;
+                if ((place & inside) == 0) {  // else all before it in the group is on the left
+                    std::copy_n(before(g), width_, left.begin());
+                }
+                for (std::int32_t code = begin; code < behind; ++code, cell += width_) {
                     std::transform(left.begin(), left.end(), cell, left.begin(), std::plus<>());
                     ask(left.data(), number_, code);
                 }
@@ -133,6 +149,9 @@ private:
     // Without a cost model the axes of small tables are long ones too, and their groups are asked inside one by one.
     static constexpr std::int32_t few_groups = 4;
 
+    static std::int32_t most_short(const Control& control) {
+        return control.is_off(no_cost_model) ? few_groups : many_codes;
+    }
     static std::int32_t most_groups(const Control& control, std::size_t width) {
         return control.is_off(no_cost_model) ? few_groups : forecast::most_groups_of_long_axis(width);
     }

@@ -1,5 +1,6 @@
 // Depth two of any number of labels against enumeration: by the search, and by itself with budgets, limits and stops.
 #include <array>
+#include <numeric>
 
 #include "shallow/any_labels/standing_sides.hpp"
 #include "tests/test_runs.hpp"
@@ -97,7 +98,7 @@ TEST(any_labels_sides_without_a_split) {
         const Stumps stumps(run.instance, run.settings, run.control);
         for (const LocalAxis& axis : local.axes) {
             const Order order(axis, local.n_rows, nullptr);
-            StandingSides standing(stumps, root, axis, order, run.control);
+            StandingSides standing(stumps, root, axis, order, run.control, n % 5 == 0 ? 40 : 1'000'000);
             const auto pick_cuts = [&] {
                 const LocalAxis& cut =
                     local.axes[static_cast<std::size_t>(pick(random, 0, static_cast<int>(local.axes.size()) - 1))];
@@ -169,9 +170,112 @@ TEST(any_labels_under_limits) {
     }
 }
 
+TEST(any_labels_minima_of_weights) {
+    // What rows weigh in 32 bits beside what they weigh: no set misses a minimum that it meets; where nothing was
+    // rounded, as where weights are whole numbers, none meets one that it misses. Many minima lie between two units.
+    Random random(48);
+    int n_rounded = 0;
+    for (int n = 0; n < 300; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 1, 40);
+        recipe.n_labels = 3;
+        recipe.is_classification = n % 2 == 0;
+        recipe.weights = n % 6 == 5 ? Weights::close : all_weights[n % 6];
+        recipe.sizes = {40, 3};
+        recipe.categorical = {0, 0};
+        Table table = make_table(random, recipe);
+        const bool is_whole = recipe.weights == Weights::unit || recipe.weights == Weights::whole;
+        for (double& weight : table.weights) {
+            weight *= is_whole ? 4.0 : 1.0;
+        }
+        Options options;
+        options.constraints.min_weight_leaf =
+            chance(random, 0.5) ? pick(random, 1, 40) : uniform(random, 0.0, 0.5) * table.normaliser();
+        const Run run(table, options);
+        const RowSet root = all_rows(run.instance);
+        for (const bool is_fine : {true, false}) {
+            const Tallies tallies(run.instance, run.settings, root, is_fine);
+            CHECK(tallies.is_exact || !is_whole);
+            n_rounded += tallies.is_exact ? 0 : 1;
+            for (int look = 0; look < 40; ++look) {
+                std::vector<std::int32_t> sums(tallies.width, 0);
+                Amount weight = 0;
+                for (std::size_t i = 0; i < root.rows.size(); ++i) {
+                    if (chance(random, 0.3)) {
+                        weight += run.instance.weight[static_cast<std::size_t>(root.rows[i])];
+                        std::transform(sums.begin(), sums.end(), tallies.row(i), sums.begin(), std::plus<>());
+                    }
+                }
+                // A minimum of weight comes with one of a row.
+                const bool is_enough = weight >= run.settings.min_weight_leaf && sums[0] >= 1;
+                const bool seems_enough = tallies.are_enough(sums);
+                CHECK(tallies.is_exact ? seems_enough == is_enough : seems_enough || !is_enough);
+            }
+        }
+    }
+    CHECK(n_rounded > 0);
+}
+
+TEST(any_labels_under_minima_of_whole_weights) {
+    // Weights are not rounded where costs are: what is found within minima is allowed, and only cuts that may be better
+    // are in doubt. Minima lie on the units and between them.
+    Random random(49);
+    for (int n = 0; n < 120; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 20, 60);
+        recipe.n_labels = std::array{2, 3, 5}[static_cast<std::size_t>(n % 3)];
+        recipe.weights = n % 2 == 0 ? Weights::unit : Weights::whole;
+        recipe.is_classification = n % 4 == 0;
+        recipe.signal = uniform(random, 0.0, 1.0);
+        recipe.sizes = {pick(random, 12, 30), pick(random, 5, 15), pick(random, 2, 6)};
+        recipe.categorical = {0, 0, static_cast<std::uint8_t>(n % 2)};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.constraints.max_depth = 2;
+        const int most = static_cast<int>(std::accumulate(table.weights.begin(), table.weights.end(), 0.0)) / 4;
+        options.constraints.min_weight_leaf = pick(random, 1, most) + 0.25 * pick(random, 0, 3);
+        Enumerator enumerator(table, minima_of(options.constraints));
+        for (const std::uint32_t off : {0U, 0U + no_fine_grid, 0U + no_interval, 0U + no_relaxation}) {
+            options.regularization = some_penalties[pick(random, 0, 2)];
+            options.constraints.max_leaves = chance(random, 0.3) ? pick(random, 2, 4) : 0;
+            options.switches = off | (n % 4 == 3 ? 0U : no_cost_model);
+            check_optimal(table, enumerator, options);
+        }
+    }
+}
+
+TEST(any_labels_just_below_a_minimum_of_rounded_weights) {
+    // The lightest leaf of one optimum misses the next minimum by next to nothing: with weights on a coarse grid it
+    // seems to meet it, and what is found within the minima may not be allowed.
+    Random random(50);
+    for (int n = 0; n < 150; ++n) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 20, 60);
+        recipe.n_labels = pick(random, 2, 4);
+        recipe.weights = Weights::lognormal;
+        recipe.is_classification = n % 2 == 0;
+        recipe.signal = uniform(random, 0.3, 1.0);
+        recipe.sizes = {pick(random, 12, 30), pick(random, 5, 15), 2};
+        recipe.categorical = {0, 0, 0};
+        const Table table = make_table(random, recipe);
+        Options options;
+        options.regularization = 1e-3;
+        options.constraints.max_depth = 2;
+        options.switches = 0U + no_fine_grid + no_relaxation + (n % 3 == 0 ? 0U : no_cost_model);
+        for (int round = 0; round < 5; ++round) {
+            Enumerator enumerator(table, minima_of(options.constraints));
+            check_optimal(table, enumerator, options);
+            const Finished run(table, options);
+            Followed followed;
+            follow(table, run.instance, options.constraints, *run.result.tree, table.all_rows(), 0, followed);
+            options.constraints.min_weight_leaf = followed.lightest * (1.0 + 1e-6);
+        }
+    }
+}
+
 TEST(any_labels_in_little_memory) {
-    // Over rows that are all distinct: costs by label, and by axis each row's group and place in the order, each code's
-    // group and start.
+    // Over rows that are all distinct: costs by label, and by axis each row's group and place in the order, where each
+    // code's rows begin in it, and the groups of blocks of codes.
     Random random(37);
     Recipe recipe;
     recipe.n_rows = 20000;
@@ -191,11 +295,11 @@ TEST(any_labels_in_little_memory) {
     const Stumps exact(run.instance, run.settings, run.control);
     std::size_t numbers = root.rows.size() * Kernels::lanes;
     for (const LocalAxis& axis : local.axes) {
-        numbers += 2 * root.rows.size() + 2 * static_cast<std::size_t>(axis.n_codes);
+        numbers += 2 * root.rows.size() + static_cast<std::size_t>(axis.n_codes + many_codes);
     }
     const std::size_t bytes = numbers * sizeof(std::int32_t);
     CHECK(!AnyLabels(run.instance, run.settings, exact, run.control, bytes).fits(local));
-    CHECK(AnyLabels(run.instance, run.settings, exact, run.control, 2 * bytes).fits(local));
+    CHECK(AnyLabels(run.instance, run.settings, exact, run.control, bytes * 5 / 4).fits(local));
     // With minima, what they count too.
     options.constraints.min_samples_leaf = 2;
     const Run limited(table, options);

@@ -364,6 +364,39 @@ TEST(bounds_of_a_deep_side_hold_and_are_reached) {
     CHECK(n_sharp > 0);
 }
 
+TEST(bounds_of_gains_inside_a_group_hold_and_are_reached) {
+    // Rows of either label, in any order: what a stump gains that cuts them anywhere inside a group. Amounts of zero
+    // and groups of one code are among them.
+    Random random(47);
+    int n_reached = 0;
+    for (int n = 0; n < 2000; ++n) {
+        std::vector<Amount> balances(static_cast<std::size_t>(pick(random, 2, 9)));
+        std::generate(balances.begin(), balances.end(), [&] { return pick(random, -4, 4); });
+        const int n_rows = static_cast<int>(balances.size());
+        const auto sum = [&](int from, int to, int sign) {
+            Amount total = 0;
+            for (int row = from; row < to; ++row) {
+                const Amount balance = balances[static_cast<std::size_t>(row)];
+                total += sign * balance > 0 || sign == 0 ? balance : 0;
+            }
+            return total;
+        };
+        const int begin = pick(random, 0, n_rows - 1);
+        const int end = pick(random, begin + 1, n_rows);
+        const Amount all = sum(0, n_rows, 0);
+        const Amount bound =
+            bounds::gain_inside_group(sum(0, begin, 1) + sum(0, end, -1), sum(0, end, 1) + sum(0, begin, -1), all);
+        Amount most = 0;
+        for (int cut = begin; cut <= end; ++cut) {
+            const Amount left = sum(0, cut, 0);
+            most = std::max(most, std::abs(left) + std::abs(all - left));
+        }
+        CHECK(most <= bound);
+        n_reached += most == bound ? 1 : 0;
+    }
+    CHECK(n_reached > 200);
+}
+
 TEST(bounds_on_leaves_hold_and_are_reached) {
     Random random(3);
     int n_reached = 0;

@@ -101,6 +101,34 @@ TEST(best_stumps_of_long_axes) {
     }
 }
 
+TEST(stumps_of_many_labels_in_windows_of_codes) {
+    // Of 80 labels not all codes have sums at a time; the test that parts the two labels there are lies behind the
+    // first window of codes.
+    Table table;
+    table.n_rows = 10'000;
+    table.n_labels = 80;
+    table.sizes = {table.n_rows};
+    table.categorical = {0};
+    constexpr int cut = 7'999;
+    for (int row = 0; row < table.n_rows; ++row) {
+        table.codes.push_back(row);
+        table.labels.push_back(row <= cut ? 0 : 79);
+    }
+    table.weights.assign(static_cast<std::size_t>(table.n_rows), 1.0);
+    Options options;
+    options.switches = 0U + no_test_merging;
+    const Run run(table, options);
+    const RowSet all = all_rows(run.instance);
+    CHECK(run.instance.axes[0].n_codes == table.n_rows);
+    const Stumps stumps(run.instance, run.settings, run.control);
+    Outcome found(2);
+    stumps.put_leaf(all, found);
+    stumps.solve(all, Local(run.instance, all), found);
+    CHECK(found.value[1] == 2 * run.settings.penalty);
+    CHECK(found.tree[1]->axis == 0 && found.tree[1]->code == cut);
+    CHECK(stumps.purest(all).code == cut);
+}
+
 TEST(purest_tests_inside_one_group) {
     // Most rows have one of a few neighbouring codes: no end of a group leaves enough rows on both sides, and the
     // purest test lies inside one group.
@@ -145,8 +173,8 @@ TEST(stumps_of_long_axes_that_are_stopped) {
     for (int n = 0; n < 20; ++n) {
         Recipe recipe;
         recipe.n_rows = 60;
-        recipe.sizes = {40, 30};
-        recipe.categorical = {0, 0};
+        recipe.sizes = {40, 30, 3};
+        recipe.categorical = {0, 0, 0};
         recipe.weights = all_weights[n % 4];
         recipe.signal = 0.1;
         Options options;
@@ -162,11 +190,15 @@ TEST(stumps_of_long_axes_that_are_stopped) {
         };
         const TwoLabels::Answer best = solve(run.control);
         CHECK(best.lower == best.value);
+        // It asks before it passes over the rows: for the groups of the two long axes, and for the short axis.
+        constexpr int n_passes = 3;
         int n_stopped = 0;
-        for (int asked = 0; asked < 20; ++asked) {
+        for (int asked = 0; asked < 60; ++asked) {
             const Control control(Control::Asked{asked}, options.switches);
             const TwoLabels::Answer answer = solve(control);
             CHECK(answer.lower <= best.value && answer.value >= best.value);
+            CHECK(asked > 0 || answer.axis < 0);
+            CHECK(asked >= n_passes || answer.lower < best.value);
             n_stopped += answer.lower < best.value ? 1 : 0;
             if (answer.axis >= 0) {
                 const Judged judged = judge(run.instance, TwoLabels(run.instance, run.settings, run.control, 0)

@@ -123,6 +123,7 @@ struct Followed {
     int leaves = 0;
     int depth = 0;
     bool keeps_minima = true;
+    double lightest = std::numeric_limits<double>::infinity();  // what a leaf weighs at least
 };
 
 inline void follow(const Table& table, const Instance& instance, const Constraints& constraints, const Node& node,
@@ -139,6 +140,7 @@ inline void follow(const Table& table, const Instance& instance, const Constrain
                 ++arms[static_cast<std::size_t>(table.arms[static_cast<std::size_t>(row)])];
             }
         }
+        followed.lightest = std::min(followed.lightest, weight);
         const double slack = 1e-9 * table.normaliser();
         const bool keeps =
             static_cast<std::int64_t>(rows.size()) >= constraints.min_samples_leaf &&

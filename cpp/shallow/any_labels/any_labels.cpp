@@ -46,10 +46,9 @@ SideCost side_cost(const Outcome& side) {
 // The search for one entry of the outcome: the best tree of at most `most_leaves` leaves, three or four.
 class Hunt {
 public:
-    Hunt(const Instance& instance, Amount penalty, const Stumps& exact, const Control& control, const RowSet& set,
-         const CostTables& tables, int most_leaves, Amount budget, Amount& value, NodePtr& tree)
-        : instance_(instance),
-          penalty_(penalty),
+    Hunt(Amount penalty, const Stumps& exact, const Control& control, const RowSet& set, const CostTables& tables,
+         int most_leaves, Amount budget, Amount& value, NodePtr& tree)
+        : penalty_(penalty),
           control_(control),
           tables_(tables),
           most_leaves_(most_leaves),
@@ -58,8 +57,9 @@ public:
           cap_(std::min(budget, value)),
           least_{-1, {penalty, penalty}, {penalty, penalty}},
           known_(tables.local.axes.size()) {
+        const std::size_t most_kept = forecast::most_kept_sums(tables.local.axes.size());
         for (std::size_t a = 0; a < tables.local.axes.size(); ++a) {
-            standing_.emplace_back(exact, set, tables.local.axes[a], tables.order[a], control);
+            standing_.emplace_back(exact, set, tables.local.axes[a], tables.order[a], control, most_kept);
         }
     }
 
@@ -101,7 +101,6 @@ private:
     void settle(std::size_t axis, Known& known);
     void offer(const LocalAxis& axis, std::int32_t test, const Outcome sides[2]);
 
-    const Instance& instance_;
     Amount penalty_;
     const Control& control_;
     const CostTables& tables_;
@@ -359,7 +358,9 @@ void Hunt::settle_open(std::size_t most_left) {
     std::vector<std::pair<Amount, std::pair<std::size_t, Known*>>> open;
     for (std::size_t a = 0; a < known_.size(); ++a) {
         for (Known& known : known_[a]) {
-            if (known.open && known.bound < cap_.load()) {
+            if (known.bound >= cap_.load()) {
+                known.open.reset();  // for good: the cap only falls
+            } else if (known.open) {
                 open.push_back({known.bound, {a, &known}});
             }
         }
@@ -485,8 +486,8 @@ bool AnyLabels::fits(const Local& local) const {
 void AnyLabels::solve(const RowSet& set, const Local& local, Amount budget, int n_threads, Outcome& outcome) const {
     const CostTables tables(instance_, settings_, set, local, kernels_, control_);
     const auto hunt = [&](int most_leaves, std::size_t entry) {
-        Hunt search(instance_, settings_.penalty, exact_, control_, set, tables, most_leaves, budget,
-                    outcome.value[entry], outcome.tree[entry]);
+        Hunt search(settings_.penalty, exact_, control_, set, tables, most_leaves, budget, outcome.value[entry],
+                    outcome.tree[entry]);
         search.run(n_threads);
         if (!control_.should_stop() && entry == outcome.value.size() - 1) {
             const Hunt::Lower lower = search.lower();

@@ -72,10 +72,13 @@ Tallies::Tallies(const Instance& instance, const Settings& settings, const RowSe
     // Weights that no minimum asks for round nothing.
     const bool has_weight = settings.min_weight_leaf > 0;
     Amount total = 0;
+    std::uint64_t bits = 0;
     for (const std::int32_t row : set.rows) {
-        total += has_weight ? instance.weight[static_cast<std::size_t>(row)] : 0;
+        const Amount weight = has_weight ? instance.weight[static_cast<std::size_t>(row)] : 0;
+        total += weight;
+        bits |= static_cast<std::uint64_t>(weight);
     }
-    int shift = 0;
+    int shift = bits == 0 ? 0 : std::countr_zero(bits);
     // Rounding up may add one for every row.
     while ((total >> shift) > most_total(is_fine) / 2) {
         ++shift;
@@ -87,14 +90,16 @@ Tallies::Tallies(const Instance& instance, const Settings& settings, const RowSe
     };
     const std::size_t n_arms = settings.min_samples_arm > 0 ? static_cast<std::size_t>(instance.n_arms) : 0;
     least[0] = as_minimum(settings.min_samples_leaf);
-    least[1] = as_minimum(settings.min_weight_leaf >> shift);
+    // Sums are of whole units, and no less than those of the weights: where these meet a minimum, the sums also meet
+    // the whole unit that is next above it.
+    const auto round_up = [&](Amount weight) { return (weight + ((Amount{1} << shift) - 1)) >> shift; };
+    least[1] = as_minimum(round_up(settings.min_weight_leaf));
     std::fill_n(least.begin() + 2, n_arms, as_minimum(settings.min_samples_arm));
     for (std::size_t i = 0; i < set.rows.size(); ++i) {
         const auto r = static_cast<std::size_t>(set.rows[i]);
         std::int32_t* tally = tallies.data() + i * width;
         tally[0] = static_cast<std::int32_t>(instance.count[r]);
-        tally[1] =
-            has_weight ? static_cast<std::int32_t>((instance.weight[r] + ((Amount{1} << shift) - 1)) >> shift) : 0;
+        tally[1] = has_weight ? static_cast<std::int32_t>(round_up(instance.weight[r])) : 0;
         for (std::size_t arm = 0; arm < n_arms; ++arm) {
             tally[2 + arm] = instance.arm_count[r * n_arms + arm];
         }
@@ -206,12 +211,13 @@ std::size_t CostTables::bytes(const Instance& instance, const Settings& settings
     std::size_t n_all_codes = 0;
     for (const LocalAxis& axis : local.axes) {
         const auto n_codes = static_cast<std::size_t>(axis.n_codes);
-        n_all_codes += n_codes;
+        // Where its rows begin in the order, and its group or that of its block.
+        n_all_codes += n_codes + std::min(n_codes, static_cast<std::size_t>(many_codes));
         n_all_groups += axis.is_categorical ? n_codes : std::min(n_codes, most);
     }
     const std::size_t rows = static_cast<std::size_t>(local.n_rows) * (width + tally_width + 2 * n_axes + 1);
     // The tables, and once more as much per group for the worker that walks them.
-    return (rows + 2 * n_all_codes + 2 * n_all_groups * (width + tally_width + 4)) * sizeof(std::int32_t);
+    return (rows + n_all_codes + 2 * n_all_groups * (width + tally_width + 4)) * sizeof(std::int32_t);
 }
 
 }  // namespace certree

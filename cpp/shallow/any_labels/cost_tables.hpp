@@ -28,8 +28,8 @@ struct DenseCosts {
     static std::size_t width_for(std::int32_t n_labels);
 };
 
-// What leaf minima count, side by side: rows, weight, rows of each arm. Weights that do not fit in 32 bits are rounded
-// so that no leaf seems to miss a minimum that it meets.
+// What leaf minima count, side by side: rows, weight, rows of each arm. Weights are in the largest unit that divides
+// them all; those that do not fit in 32 bits are rounded so that no leaf seems to miss a minimum that it meets.
 struct Tallies {
     std::size_t width = 0;  // 0: there are no minima
     bool is_exact = true;   // nothing was rounded

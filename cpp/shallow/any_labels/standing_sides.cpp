@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <functional>
 
+#include "shallow/cost_model.hpp"
+
 namespace certree {
 
 StandingSides::StandingSides(const Stumps& exact, const RowSet& set, const LocalAxis& root, const Order& order,
-                             const Control& control)
-    : exact_(exact), set_(set), root_(root), order_(order), control_(control), width_(exact.sums_width()) {}
+                             const Control& control, std::size_t most_kept)
+    : exact_(exact),
+      set_(set),
+      root_(root),
+      order_(order),
+      control_(control),
+      most_kept_(most_kept),
+      width_(exact.sums_width()) {}
 
 void StandingSides::put(std::int32_t test, const SideCuts cuts[2], Outcome sides[2]) {
-    // Only so many tests at a time have sums: those of a million codes would take more memory than the table.
-    const std::int32_t most = control_.is_off(no_cost_model) ? 2 : 1 << 17;
+    const auto most =
+        static_cast<std::int32_t>(control_.is_off(no_cost_model) ? 2 : forecast::most_codes_at_once(width_));
     SideCuts now[2] = {cuts[0], cuts[1]};
     for (bool is_first = true; is_first || now[0].first <= now[0].last || now[1].first <= now[1].last;
          is_first = false) {
@@ -30,9 +38,8 @@ void StandingSides::put(std::int32_t test, const SideCuts cuts[2], Outcome sides
             put_side(side, some[side], sides[side]);
         }
     }
-    // Every axis has sides that stand somewhere, so that large ones are not kept.
-    constexpr std::size_t most_kept = std::size_t{1} << 17;
-    if (cells_[0].size() + cells_[1].size() > most_kept) {
+    // Every axis has sides that stand somewhere, so that large ones are not kept; nor is memory that was.
+    if (cells_[0].capacity() + cells_[1].capacity() > most_kept_) {
         stands_ = false;
         release(cells_[0]);
         release(cells_[1]);

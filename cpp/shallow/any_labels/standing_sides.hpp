@@ -1,8 +1,9 @@
 // Both sides of a root test in 64 bits, without splitting the rows off: by side, the sums of the codes of one other
 // axis that are asked about, of those before them and of those behind.
 //
-// Root tests that rounding leaves in doubt lie close together, and so do the tests below them. From one to the next
-// only the rows between them move, if the other axes are the same and their codes are still in reach.
+// Every root test that may be the best is judged by it, and those are settled that rounding leaves in doubt. They lie
+// close together, and so do the tests below them. From one to the next only the rows between them move, if the other
+// axes are the same and their codes are still in reach.
 #pragma once
 
 #include "shallow/any_labels/cost_tables.hpp"
@@ -19,9 +20,9 @@ struct SideCuts {
 
 class StandingSides {
 public:
-    // order: of the rows by the codes of the root axis.
+    // order: of the rows by the codes of the root axis; most_kept: so many numbers may stand until the next test.
     StandingSides(const Stumps& exact, const RowSet& set, const LocalAxis& root, const Order& order,
-                  const Control& control);
+                  const Control& control, std::size_t most_kept);
 
     // Puts the leaf of each side of the root test, and the best stump by one of the cuts, where they are better.
     void put(std::int32_t test, const SideCuts cuts[2], Outcome sides[2]);
@@ -41,6 +42,7 @@ private:
     const LocalAxis& root_;
     const Order& order_;
     const Control& control_;
+    std::size_t most_kept_;
     std::size_t width_;
     bool stands_ = false;
     std::int32_t test_ = 0;

@@ -1,11 +1,13 @@
 #include "shallow/any_labels/stumps.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <numeric>
 #include <utility>
 
 #include "bounds.hpp"
+#include "shallow/cost_model.hpp"
 #include "shallow/long_axis.hpp"
 
 namespace certree {
@@ -21,12 +23,13 @@ void put(Amount value, std::size_t n_leaves, const NodePtr& tree, Outcome& outco
     }
 }
 
-// Asks for every test of an axis, given the sums over the rows on which it holds. Only so many codes at a time have
-// sums: all channels of a million codes would take more memory than the table, and every row would wait for its cell.
+// Asks for every test of an axis, given the sums over the rows on which it holds. Only the codes of a window at a time
+// have sums: all channels of many codes would take more memory than the table, and every row would wait for its cell.
+// The codes of an ordered axis fill several windows where there are dozens of labels; those with more codes are long.
 template <class Add, class Ask>
 void sum_left(const RowSet& set, const LocalAxis& axis, std::size_t width, bool is_small, const Add& add,
               std::vector<Amount>& sums, const Ask& ask) {
-    const int window_bits = is_small ? 1 : 17;
+    const int window_bits = is_small ? 1 : std::bit_width(forecast::most_codes_at_once(width)) - 1;
     const auto window = std::int32_t{1} << window_bits;
     const std::size_t n_rows = set.rows.size();
     const auto n_windows = static_cast<std::size_t>(((axis.n_codes - 1) >> window_bits) + 1);
@@ -289,6 +292,19 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
             best = {axis, code};
         }
     };
+    // A test inside a group leaves all rows before the group on the left, and all behind it on the right. Group holds
+    // under minima too, because these costs are of leaves without them, and a leaf that meets them costs no less.
+    const auto least_cost = [&](const Amount* rows) { return rows[n_channels_] - most_saved(rows); };
+    const auto open_groups = [&](const LongAxis& axis) {
+        std::vector<std::int32_t> open;
+        for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
+            std::transform(all.begin(), all.end(), axis.before(g + 1), right.begin(), std::minus<>());
+            if (all[n_channels_] - bounds::inside_group(least_cost(axis.before(g)), least_cost(right.data())) > most) {
+                open.push_back(g);
+            }
+        }
+        return open;
+    };
     std::vector<LongAxis> long_axes;
     Channels sums;
     for (const LocalAxis& axis : local.axes) {
@@ -297,22 +313,17 @@ void Stumps::solve(const RowSet& set, const Local& local, Outcome& outcome) cons
         }
         if (LongAxis::is_one(instance_.axes[static_cast<std::size_t>(axis.axis)], set, control_)) {
             long_axes.emplace_back(instance_, axis.axis, set, width, control_, add).ask_ends(ask);
+            // Better stumps on other axes open no group: an axis without open ones need not be kept.
+            if (open_groups(long_axes.back()).empty()) {
+                long_axes.pop_back();
+            }
         } else {
             sum_left(set, axis, width, control_.is_off(no_cost_model), add, sums,
                      [&](const Amount* left, std::int32_t test) { ask(left, axis.axis, axis.code_of(test)); });
         }
     }
-    // A test inside a group leaves all rows before the group on the left, and all behind it on the right.
-    const auto least_cost = [&](const Amount* rows) { return rows[n_channels_] - most_saved(rows); };
     for (const LongAxis& axis : long_axes) {
-        std::vector<std::int32_t> open;
-        for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
-            std::transform(all.begin(), all.end(), axis.before(g + 1), right.begin(), std::minus<>());
-            if (all[n_channels_] - bounds::inside_group(least_cost(axis.before(g)), least_cost(right.data())) > most) {
-                open.push_back(g);
-            }
-        }
-        axis.ask_inside(set, open, add, ask);
+        axis.ask_inside(set, open_groups(axis), add, ask);
     }
     if (best.axis >= 0) {
         put_stump(set, best.axis, best.code, outcome);

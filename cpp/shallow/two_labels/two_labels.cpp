@@ -24,10 +24,10 @@ TwoLabels::TwoLabels(const Instance& instance, const Settings& settings, const C
 TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) const {
     Answer answer;
     answer.value = leaf_value(set);
-    Amount best = magnitude(set.balance) - 2 * penalty_;
-    const auto gain_of = [&](Amount x) {
-        return std::max(magnitude(set.balance), magnitude(2 * x - set.balance)) - 4 * penalty_;
-    };
+    const Amount all = set.balance;
+    const Amount price = 4 * penalty_;
+    Amount best = magnitude(all) - 2 * penalty_;
+    const auto gain_of = [&](Amount x) { return std::max(magnitude(all), magnitude(2 * x - all)) - price; };
     const auto ask = [&](Amount x, std::int32_t axis, std::int32_t code) {
         if (const Amount gain = gain_of(x); gain > best) {
             best = gain;
@@ -43,6 +43,8 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
     const auto ask_sums = [&](const Amount* left, std::int32_t axis, std::int32_t code) {
         ask(left[0] + left[1], axis, code);
     };
+    const bool are_many = LongAxis::are_many(set, control_);
+    bool is_done = true;
     std::vector<LongAxis> long_axes;
     std::vector<std::int32_t> short_axes;
     for (std::size_t a = 0; a < instance_.axes.size(); ++a) {
@@ -50,6 +52,11 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
         if (!LongAxis::is_one(instance_.axes[a], set, control_)) {
             short_axes.push_back(number);
             continue;
+        }
+        if (control_.should_stop()) {
+            is_done = false;
+            short_axes.clear();  // they are not numbered for nothing
+            break;
         }
         long_axes.emplace_back(instance_, number, set, 2, control_, add).ask_ends(ask_sums);
     }
@@ -62,23 +69,36 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
         if (LongAxis::is_one(instance_.axes[static_cast<std::size_t>(axis.axis)], set, control_)) {
             continue;
         }
+        if (are_many && control_.should_stop()) {
+            is_done = false;
+            break;
+        }
         sums.assign(static_cast<std::size_t>(axis.n_codes), 0);
         for (std::size_t i = 0; i < set.rows.size(); ++i) {
             sums[static_cast<std::size_t>(axis.codes[i])] += instance_.balance[static_cast<std::size_t>(set.rows[i])];
         }
         Amount sum = 0;
+        Amount most = best;
+        std::int32_t test = -1;
         for (std::int32_t t = 0; t < axis.n_tests; ++t) {
             sum = axis.is_categorical ? sums[static_cast<std::size_t>(t)] : sum + sums[static_cast<std::size_t>(t)];
-            ask(sum, axis.axis, axis.code_of(t));
+            if (const Amount gain = gain_of(sum); gain > most) {
+                most = gain;
+                test = t;
+            }
+        }
+        if (test >= 0) {
+            best = most;
+            answer.axis = axis.axis;
+            answer.code = axis.code_of(test);
         }
     }
-    bool is_done = true;
     for (const LongAxis& axis : long_axes) {
         std::vector<std::int32_t> open;
         for (std::int32_t g = 0; g < axis.n_groups(); ++g) {
             const Amount* low = axis.before(g);
             const Amount* high = axis.before(g + 1);
-            if (std::max(gain_of(high[0] + low[1]), gain_of(low[0] + high[1])) > best) {
+            if (bounds::gain_inside_group(low[0] + high[1], high[0] + low[1], all) - price > best) {
                 open.push_back(g);
             }
         }

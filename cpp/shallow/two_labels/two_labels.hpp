@@ -44,7 +44,8 @@ public:
     Answer solve(const RowSet& set, const Local& local, int depth, Amount budget, int n_threads = 1,
                  const Slices* slices = nullptr) const;
 
-    // An optimal tree of the set; or one below a root test that is known to be optimal.
+    // An optimal tree of the set; or one below a root test that is known to be optimal. On a stop it is some tree,
+    // which may cost more: what is said of it has to be judged by itself.
     NodePtr extract(const RowSet& set, int depth) const;
     NodePtr extract_below(const RowSet& set, const ClosedRoot& root) const;
 
