@@ -134,9 +134,9 @@ void print_pairs(Measured& measured) {
     std::printf("  trees %.2f  lines %.2f  exact %.2f  rounds %.2f  pair, little budget %.2f, any %.2f",
                 measured.pair(exact | no_tables, 2.0) / trees, measured.pair(exact | no_segment_trees, 2.0) / lines,
                 measured.pair(exact, 2.0) / exact_cycles(local),
-                measured.pair(no_coarse | (rounds_pay(local, true) ? 0U : no_rounds), 0.4) / rounds,
+                measured.pair(no_coarse | (rounds_pay(local) ? 0U : no_rounds), 0.4) / rounds,
                 measured.pair(0, 0.4) / pair_cycles(local), measured.pair(0, 2.0) / pair_cycles(local));
-    if (coarse_tables_pay(local)) {
+    if (coarse_tables_pay(local, 1.0)) {
         std::printf("  coarse %.2f", measured.coarse() / coarse);
     }
     std::printf("  steps %.2f", measured.pair(0, 2.0) / closed_steps(local.n_rows, n_axes, local.n_tests, 2));

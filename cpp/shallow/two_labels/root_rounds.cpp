@@ -421,7 +421,7 @@ bool rounds_pay(const Prepared& prepared) {
     if (prepared.control.is_off(no_rounds)) {
         return false;
     }
-    return prepared.control.is_off(no_cost_model) || forecast::rounds_pay(prepared.local, is_short(prepared));
+    return prepared.control.is_off(no_cost_model) || forecast::rounds_pay(prepared.local);
 }
 
 bool rounds_outrun_tables(const Prepared& prepared) {
