@@ -28,7 +28,7 @@ from benchmarks.paper import cell as cells
 from benchmarks.paper import figures, look, runner
 from benchmarks.paper import page as pages
 from benchmarks.paper import plan as plans
-from benchmarks.paper.ledger import COLUMNS, KEY, Ledger, read_notes, read_rows
+from benchmarks.paper.ledger import COLUMNS, KEY, Ledger, key_of, read_notes, read_rows
 from benchmarks.paper.plan import Cell, Limits, Method, Plan, read_plan
 from benchmarks.paper.prepare import double_rows, take_split
 from benchmarks.paper.sets import SETS, load_set, split_rows
@@ -189,7 +189,7 @@ def test_copies_are_in_proportion_to_weights() -> None:
 # The file of results --------------------------------------------------------------------------------------------------
 
 
-def key_of(number: int) -> tuple[str, ...]:
+def key_of_number(number: int) -> tuple[str, ...]:
     return ("trade-off", "tiny", "a, b", "2", "0.01", "", str(number))
 
 
@@ -201,7 +201,7 @@ def test_a_row_that_is_cut_anywhere_is_cut_off_and_written_again(
     ledger = Ledger(path)
     ledger.note("a machine, with λ")
     for number in range(2):
-        ledger.append(key_of(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
+        ledger.append(key_of_number(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
     ledger.close()
     whole = path.read_bytes()
     assert whole.count(b"\n") == 4
@@ -213,7 +213,7 @@ def test_a_row_that_is_cut_anywhere_is_cut_off_and_written_again(
         assert len(again.rows) == complete
         again.note("a machine, with λ")
         for number in range(complete, 2):
-            again.append(key_of(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
+            again.append(key_of_number(number), {"status": "failed", "remark": 'a "line"\nand λ', "cpu": 0.123456789})
         again.close()
         assert path.read_bytes() == whole
 
@@ -222,9 +222,9 @@ def test_a_row_is_never_written_twice_and_one_run_appends_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger(tmp_path / "rows.csv")
-    ledger.append(key_of(0), {"status": "optimal"})
+    ledger.append(key_of_number(0), {"status": "optimal"})
     with pytest.raises(ValueError, match="measured already"):
-        ledger.append(key_of(0), {"status": "optimal"})
+        ledger.append(key_of_number(0), {"status": "optimal"})
     monkeypatch.setattr("benchmarks.paper.ledger.LOCK_SECONDS", 0.0)
     with pytest.raises(SystemExit, match="another run"):
         Ledger(tmp_path / "rows.csv")
@@ -252,7 +252,7 @@ def test_every_row_stands_below_the_machine_that_measured_it(tmp_path: Path, mon
     assert marks == ["# An old", "weights,", "weights,", "# An new", "weights,"]  # the newest had nothing to do
     notes = read_notes(path)
     today = datetime.date.today().isoformat()
-    assert notes == [f"An {machine} one, 2 cores, 8 GB, {today}" for machine in ("old", "new")]
+    assert notes == [f"An {machine} one, 2 cores, 8 GB, {today}, one cell at a time" for machine in ("old", "new")]
     pages.write_page(Plan("noted", asked), read_rows(path), notes, tmp_path / "noted.md")
     assert f"Measured on {notes[0]}; then on {notes[1]}." in (tmp_path / "noted.md").read_text(encoding="utf-8")
 
@@ -366,6 +366,67 @@ def test_a_missing_rival_and_absent_data_are_rows(tmp_path: Path, monkeypatch: p
     assert "CERTREE_DATA" in rows[1]["remark"]
 
 
+def test_what_was_not_there_is_measured_once_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, limits = tmp_path / "rows.csv", Limits(1, 4, 4)
+    weights = Cell("weights", "tiny", Method("weights", "histogram"), 0, 0.0, -1, math.nan, limits, 1, 10)
+    cart = Cell("trade-off", "tiny", Method("CART", "cart"), 2, 0.0, 0, math.nan, limits, 1, 10)
+    plan = Plan("later", [weights, cart, replace(cart, method=Method("rival", "rival"))])
+    rival = CONTENDERS["cart"]
+    monkeypatch.setitem(CONTENDERS, "rival", replace(rival, package="no-such-package"))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(runner, "load_set", absent_set)
+        assert [row["status"] for row in quietly(plan, path)] == ["absent", "absent", "missing"]
+        before = path.read_bytes()
+        assert [row["status"] for row in quietly(plan, path)] == ["absent", "absent", "missing"]
+        assert path.read_bytes() == before
+    # The data have come, and then the library.
+    assert sorted(row["status"] for row in quietly(plan, path)) == ["described", "greedy", "missing"]
+    monkeypatch.setitem(CONTENDERS, "rival", rival)
+    assert sorted(row["status"] for row in quietly(plan, path)) == ["described", "greedy", "greedy"]
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    assert len(lines) == 1 + len(plan.cells)
+    assert {key_of(row) for row in read_rows(path)} == {cell.key for cell in plan.cells}
+    # What is there stays, whatever has gone since.
+    monkeypatch.setattr(runner, "load_set", absent_set)
+    assert sorted(row["status"] for row in quietly(plan, path)) == ["described", "greedy", "greedy"]
+
+
+def absent_set(name: str) -> Any:
+    raise AbsentError(f"{name} is not there")
+
+
+def test_rows_are_taken_out_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "rows.csv"
+    ledger = Ledger(path)
+    ledger.note("a machine")
+    for number in range(3):
+        ledger.append(key_of_number(number), {"status": "missing"})
+    whole = path.read_bytes()
+
+    def fail(*_: Any) -> None:
+        raise OSError("no place left")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "replace", fail)
+        with pytest.raises(OSError, match="no place left"):
+            ledger.forget({key_of_number(1)})
+    ledger.close()
+    assert path.read_bytes() == whole
+    again = Ledger(path)
+    again.forget(set())
+    assert path.read_bytes() == whole
+    again.forget({key_of_number(1)})
+    assert [key_of(row) for row in again.rows] == [key_of_number(0), key_of_number(2)]
+    # The new file is locked, too, and whoever waits for the old one finds it.
+    monkeypatch.setattr("benchmarks.paper.ledger.LOCK_SECONDS", 0.0)
+    with pytest.raises(SystemExit, match="another run"):
+        Ledger(path)
+    again.append(key_of_number(1), {"status": "optimal"})
+    again.close()
+    assert [row["status"] for row in read_rows(path)] == ["missing", "missing", "optimal"]
+    assert [file.name for file in tmp_path.iterdir()] == ["rows.csv"]
+
+
 def test_limits_by_the_clock_follow_the_pace_of_the_machine() -> None:
     limits, pace = Limits(2.0, 8.0, 4.0), runner.Pace()
     assert 2.0 <= pace.stretch(limits) <= 8.0
@@ -429,8 +490,16 @@ def test_twenty_kills_lose_no_row_and_double_none(tmp_path: Path) -> None:
             keys = [tuple(row[name] for name in KEY) for row in lines]
         assert sorted(keys) == sorted(cell.key for cell in plan.cells)
 
+    def begin(path: Path) -> None:
+        """Some libraries were missing in an earlier run, so that rows are taken out, too."""
+        ledger = Ledger(path)
+        for cell in plan.cells[::3]:
+            ledger.append(cell.key, {"status": "missing"})
+        ledger.close()
+
     path, moments = tmp_path / "killed.csv", random.Random(1)
     kills, lengths = 0, set()
+    begin(path)
     while kills < 20:
         child = os.fork()
         if child == 0:
@@ -446,6 +515,7 @@ def test_twenty_kills_lose_no_row_and_double_none(tmp_path: Path) -> None:
         else:  # It had finished before, so this was no kill. The next ones are of a new run.
             check(path)
             path.unlink()
+            begin(path)
     assert len(lengths) > 5  # it was killed at many places
     quietly(plan, path)
     check(path)
