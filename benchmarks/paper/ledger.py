@@ -36,12 +36,6 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return _parse(path.read_bytes(), path)
 
 
-def read_notes(path: Path) -> list[str]:
-    """The notes of a file, each of them once."""
-    lines = _lines(path.read_bytes()) if path.is_file() else []
-    return list(dict.fromkeys(_strip(line) for line in lines if line.startswith(NOTE)))
-
-
 def key_of(row: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in KEY)
 
