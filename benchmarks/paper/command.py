@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.paper.ledger import KEY, read_notes, read_rows
+from benchmarks.paper.ledger import key_of, read_rows
 from benchmarks.paper.page import write_page
 from benchmarks.paper.plan import read_plan
 from benchmarks.paper.runner import run_plan
@@ -20,9 +20,9 @@ def carry_out(name: str, results: Path, *, is_drawn_only: bool = False) -> Path:
     if not is_drawn_only:
         run_plan(plan, path)
     keys = {cell.key for cell in plan.cells}
-    rows = [row for row in read_rows(path) if tuple(row[key] for key in KEY) in keys]
+    rows = [row for row in read_rows(path) if key_of(row) in keys]
     is_ours = is_published and results.resolve() == ROOT / "benchmarks" / "results"
     page = ROOT / "docs" / "paper.md" if is_ours else path.with_suffix(".md")
-    write_page(plan, rows, read_notes(path), page)
+    write_page(plan, rows, page)
     print(f"{len(rows)} of {len(plan.cells)} cells; {page}")
     return page

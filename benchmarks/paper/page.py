@@ -8,16 +8,29 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from benchmarks.paper import look
-from benchmarks.paper.figures import draw_all
+from benchmarks.paper import claims, look, measured, speed
+from benchmarks.paper.figures import STYLES, draw_all
 from benchmarks.paper.look import Finding, Row
 from benchmarks.paper.plan import HERE, WHOLE, Cell, Plan
 from benchmarks.report import table_head
 
-STATUSES = (
-    "optimal", "approximate", "guessed", "greedy", "heuristic", "wrong", "time_limit", "timeout", "memory", "crashed",
-    "failed", "unsupported", "missing", "absent",
-)  # fmt: skip
+STATUSES = {
+    "optimal": "the library has proved its tree to be the best for what it minimises, on the rows that it was given",
+    "approximate": "proved for the counts or the sample, and not for the weights that they stand for",
+    "guessed": "the best that the reference model allows",
+    "greedy": "grown test by test, without a proof",
+    "heuristic": "searched for without a proof",
+    "wrong": "the tree makes more errors than the library says",
+    "time_limit": "the library stopped at its limit, with the best tree so far",
+    "timeout": "the process was ended at its limit of time, and has no tree",
+    "memory": "the process was ended at its limit of memory, and has no tree",
+    "crashed": "the process ended by itself, without a tree",
+    "failed": "the library raised an error",
+    "unsupported": "the library cannot do what the cell asks",
+    "missing": "the library was not installed",
+    "absent": "the data were not there",
+}
+"""How a cell may end, and what that means."""
 WEIGHTS = (
     "**The paper** shows the same histograms: inverse propensities that balance one column, and for Lalonde the cost "
     "of a mistake, scaled to 1 to 100. **Here** they are computed from the data by `certree.weights.balance`. The "
@@ -28,11 +41,10 @@ TREES = (
     "11.5” (3) and “married ≤ 0.5” (5). It does not say with which λ, and the labels come from a run of MALTS that is "
     "not published with it."
 )
-BAD = STATUSES[STATUSES.index("timeout") :]
+BAD = list(STATUSES)[list(STATUSES).index("timeout") :]
 
 
-def write_page(plan: Plan, rows: list[Row], notes: list[str], page: Path) -> None:
-    """The notes say on which machine the rows were measured, and when: it need not be the one that writes the page."""
+def write_page(plan: Plan, rows: list[Row], page: Path) -> None:
     is_docs = page.stem == "paper"
     folder = page.parent / "images" / "paper" if is_docs else page.parent / page.stem
     drawn = draw_all(rows, folder)
@@ -48,10 +60,12 @@ def write_page(plan: Plan, rows: list[Row], notes: list[str], page: Path) -> Non
         summary="\n".join(_summarise(findings)),
         limits=_say_limits(plan),
         gigabytes=f"{plan.cells[0].limits.gigabytes:g}",
-        machine=f"Measured on {'; then on '.join(notes) or 'a machine that was not noted'}.",
+        machine="\n".join(measured.say_where(rows)),
+        pace=measured.say_pace(rows),
+        ends=measured.say_ends(rows),
+        drawn=_say_drawn(plan),
         sections="\n".join([*_sections(findings, drawn, where), *_more_sections(rows, drawn, where)]).rstrip(),
         outcomes="\n".join(_outcomes(rows)),
-        remarks="\n".join(_remarks(rows)),
         versions=", ".join(sorted({row["version"] for row in rows if row["version"]})),
     )
     page.write_text(text, encoding="utf-8")
@@ -72,13 +86,22 @@ def _say_state(plan: Plan, rows: list[Row]) -> str:
     )
 
 
+def _say_drawn(plan: Plan) -> str:
+    own = dict.fromkeys(cell.method.name for cell in plan.cells if _is_compared(cell))
+    drawn = [f"“{name}”" for name in own if name in STYLES]
+    return f"Of certree's {len(own)} methods, {len(drawn)} are drawn: {', '.join(drawn)}"
+
+
+def _is_compared(cell: Cell) -> bool:
+    return cell.study in ("trade-off", "sample size") and cell.method.contender == "certree"
+
+
 def _say_limits(plan: Plan) -> str:
     """Seconds of processor time; certree's own where accuracy is compared, if they are others."""
     own: set[float] = set()
     others: set[float] = set()
     for cell in plan.cells:
-        is_compared = cell.study in ("trade-off", "sample size") and cell.method.contender == "certree"
-        (own if is_compared else others).add(cell.limits.seconds)
+        (own if _is_compared(cell) else others).add(cell.limits.seconds)
     words = [" or ".join(f"{limit:g}" for limit in sorted(limits)) for limits in (others, own)]
     same = f"{words[0]} s of processor time"
     return same if own in (others, set()) else f"{same} ({words[1]} s for certree where accuracy is compared)"
@@ -103,19 +126,11 @@ def _settings(plan: Plan) -> list[str]:
     groups: dict[tuple[int, str, str], list[str]] = defaultdict(list)
     for (method, some), known in depths.items():
         fits = sum(len(asked[method, depth]) for depth in known)
-        groups[fits, _say_depths(known), some].append(method)
+        groups[fits, look.say_depths(map(str, known)), some].append(method)
     lines += ["", *table_head(["method", "depth", "λ", "fits of each"])]
     for (fits, at, some), methods in sorted(groups.items(), key=lambda group: -group[0][0]):
         lines.append(f"| {'; '.join(methods)} | {at} | {some} | {fits:,} |")
     return lines
-
-
-def _say_depths(depths: list[int]) -> str:
-    if depths == [0]:
-        return "no limit"
-    first, last = depths[0], depths[-1]
-    is_range = len(depths) > 2 and depths == list(range(first, last + 1))
-    return f"{first} to {last}" if is_range else ", ".join(map(str, depths))
 
 
 def _say_penalties(cells: list[Cell], own: dict[str, set[float]]) -> str:
@@ -135,16 +150,16 @@ def _say_penalties(cells: list[Cell], own: dict[str, set[float]]) -> str:
 def find_all(rows: list[Row]) -> dict[str, tuple[str, Finding]]:
     """The title of each claim, the picture that shows it, and what is found."""
     return {
-        "Time against the share of rows that are duplicated": ("duplication", look.find_duplication(rows)),
-        "Sparsity against training accuracy": ("sparsity-train", look.find_sparsity(rows, "train")),
-        "Sparsity against test accuracy": ("sparsity-test", look.find_sparsity(rows, "test")),
-        "Training time against training accuracy": ("time-train", look.find_time(rows, "train")),
-        "Training time against test accuracy": ("time-test", look.find_time(rows, "test")),
-        "DL8.5 and its time limit": ("", look.find_dl85(rows)),
-        "The three ways to use weights": ("", look.find_ways(rows)),
-        "Reference models": ("", look.find_reference(rows)),
-        "Accuracy against the size of the sample": ("sample-size", look.find_sample_size(rows)),
-        "Optimal trees": ("", look.find_optimality(rows)),
+        "Time against the share of rows that are duplicated": ("duplication", speed.find_duplication(rows)),
+        "Sparsity against training accuracy": ("sparsity-train", claims.find_sparsity(rows, "train")),
+        "Sparsity against test accuracy": ("sparsity-test", claims.find_sparsity(rows, "test")),
+        "Training time against training accuracy": ("time-train", claims.find_time(rows, "train")),
+        "Training time against test accuracy": ("time-test", claims.find_time(rows, "test")),
+        "DL8.5 and its time limit": ("", claims.find_dl85(rows)),
+        "The three ways to use weights": ("", speed.find_ways(rows)),
+        "Reference models": ("", speed.find_reference(rows)),
+        "Accuracy against the size of the sample": ("sample-size", claims.find_sample_size(rows)),
+        "Optimal trees": ("", claims.find_optimality(rows)),
     }
 
 
@@ -163,6 +178,7 @@ def _sections(findings: dict[str, tuple[str, Finding]], drawn: list[str], where:
         if picture in drawn:
             lines += [f"![{title}]({where}/{picture}.png)", ""]
         lines += [f"**The paper:** {finding.paper}", "", f"**Here ({finding.verdict}):** {finding.found}", ""]
+        lines += [*finding.table, ""] if finding.table else []
     return lines
 
 
@@ -221,15 +237,17 @@ def _root(row: Row) -> str:
 
 
 def _outcomes(rows: list[Row]) -> list[str]:
-    counts = look.count_outcomes(rows)
+    """How often each method ended how, what that means, and what was said where there is no tree."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        if row["method"] not in look.NO_FITS:
+            counts[row["method"]][row["status"]] += 1
     used = [status for status in STATUSES if any(own[status] for own in counts.values())]
     lines = table_head(["method", *used])
     for method, own in counts.items():
-        lines.append("| " + " | ".join([method, *(str(own[status] or "") for status in used)]) + " |")
+        shown = (f"{own[status]:,}" if own[status] else "" for status in used)
+        lines.append("| " + " | ".join([method, *shown]) + " |")
+    lines += ["", *(f"- *{status}*: {STATUSES[status]}" for status in used), ""]
+    bad = Counter((row["method"], row["status"], row["remark"]) for row in rows if row["status"] in BAD)
+    lines += [f"- {method}, {status}, {look.count(n, 'cell')}: {remark}" for (method, status, remark), n in bad.items()]
     return lines
-
-
-def _remarks(rows: list[Row]) -> list[str]:
-    bad = [row for row in rows if row["status"] in BAD]
-    counts = Counter((row["method"], row["status"], row["remark"]) for row in bad)
-    return [f"- {method}, {status}, {count} cells: {remark}" for (method, status, remark), count in counts.items()]

@@ -1,5 +1,7 @@
 """Runs the cells of a plan that have no row yet, one at a time, each in a process of its own.
 
+A library or a table that is not there is a row, too, until it is there.
+
 The process of a cell is forked from this one, which has read the data and imported what all need: so a cell costs
 milliseconds more than its fit, and whatever a rival does there, it cannot do here. The kernel ends a cell that spends
 too much processor time; this process ends one that takes too long by the clock or holds too much memory.
@@ -32,8 +34,9 @@ from typing import Any, NoReturn
 from benchmarks.adapters import CONTENDERS, UnsupportedError
 from benchmarks.machine import describe
 from benchmarks.paper.cell import prepare
-from benchmarks.paper.ledger import KEY, Ledger
+from benchmarks.paper.ledger import Ledger, key_of
 from benchmarks.paper.plan import Cell, Limits, Plan
+from benchmarks.paper.sets import load_set
 from benchmarks.tables import AbsentError
 
 Work = Callable[[Callable[[], None]], dict[str, Any]]
@@ -44,11 +47,15 @@ LOOK_SECONDS = 0.05
 SPARE_SECONDS = 60.0
 """What imports and judging may take beside the fit."""
 GIGABYTE = 1 << 30
+LACKING = ("missing", "absent")
+"""Rows of what was not there: they do not count once it is."""
 
 
 def run_plan(plan: Plan, path: Path, say: Callable[[str], None] = print) -> list[dict[str, str]]:
     """All rows of the plan, after those that were missing have been measured."""
     ledger, pace = Ledger(path), Pace()
+    lacking = {key_of(row) for row in ledger.rows if row["status"] in LACKING}
+    ledger.forget({cell.key for cell in plan.cells if cell.key in lacking and find_lack(cell) is None})
     missing = [cell for cell in plan.cells if cell.key not in ledger.done]
     say(f"{plan.name}: {len(plan.cells)} cells, {len(plan.cells) - len(missing)} done before")
     try:
@@ -61,13 +68,13 @@ def run_plan(plan: Plan, path: Path, say: Callable[[str], None] = print) -> list
     finally:
         ledger.close()
     keys = {cell.key for cell in plan.cells}
-    return [row for row in ledger.rows if tuple(row[name] for name in KEY) in keys]
+    return [row for row in ledger.rows if key_of(row) in keys]
 
 
 def _say_where() -> str:
     machine = describe()
     parts = (machine["processor"], f"{machine['cores']} cores", f"{machine['memory_gigabytes']} GB")
-    return ", ".join([*parts, datetime.date.today().isoformat()])
+    return ", ".join([*parts, datetime.date.today().isoformat(), "one cell at a time"])
 
 
 def _words(row: dict[str, str]) -> str:
@@ -125,22 +132,31 @@ def run_cell(cell: Cell, pace: Pace) -> dict[str, Any]:
     return figures | {"took": time.perf_counter() - started}
 
 
+def find_lack(cell: Cell) -> dict[str, Any] | None:
+    """What a cell needs and is not there, as the figures of its row."""
+    contender = CONTENDERS.get(cell.method.contender)
+    if contender is not None and not contender.is_installed:
+        return {"status": "missing", "remark": f"{contender.package} is not installed"}
+    try:
+        load_set(cell.table)
+    except AbsentError as reason:
+        return {"status": "absent", "remark": str(reason)}
+    return None
+
+
 def _find(cell: Cell, pace: Pace) -> dict[str, Any]:
+    lack = find_lack(cell)
+    if lack is not None:
+        return lack
     contender = CONTENDERS.get(cell.method.contender)
     figures: dict[str, Any] = {}
     if contender is not None:
-        if not contender.is_installed:
-            return {"status": "missing", "remark": f"{contender.package} is not installed"}
         with suppress(metadata.PackageNotFoundError):
             figures["version"] = f"{contender.package} {contender.version}"
         fault = _import_once(contender.module)
         if fault is not None:
             return figures | fault
-    try:
-        work = prepare(cell, pace.stretch(cell.limits))
-    except AbsentError as reason:
-        return figures | {"status": "absent", "remark": str(reason)}
-    return figures | run_apart(work, cell.limits)
+    return figures | run_apart(prepare(cell, pace.stretch(cell.limits)), cell.limits)
 
 
 @cache
