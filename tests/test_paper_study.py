@@ -261,7 +261,7 @@ def test_the_page_says_which_rows_are_of_which_machine_and_how_undisturbed_they_
     slow = [row_of(method, depth=depth, note="slow") for method in ("CART", "direct") for depth in (2, 3, 4)]
     quick = [row_of("imodels", depth=0, note="quick"), row_of("GOSDT", depth=2, note="quick", wall=2)]
     assert measured.say_where([*slow, *quick]) == [
-        "**Measured on** 2 machines or days:",
+        "**Measured on** 2 machines, days or runs:",
         "  - slow: 6 cells, depth 2 to 4: “CART”, “direct”",
         "  - quick: 2 cells, depth no limit: “imodels”; depth 2: “GOSDT”",
     ]

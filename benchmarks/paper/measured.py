@@ -22,7 +22,7 @@ def say_where(rows: list[Row]) -> list[str]:
         f"  - {note or 'a machine that was not noted'}: {len(these):,} cells, {_say_methods(these)}"
         for note, these in zip(notes, own, strict=True)
     ]
-    return [f"**Measured on** {len(notes)} machines or days:", *places]
+    return [f"**Measured on** {len(notes)} machines, days or runs:", *places]
 
 
 def _say_methods(rows: list[Row]) -> str:
