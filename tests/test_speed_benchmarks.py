@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import __main__ as command
-from benchmarks import adapters, deep, report, tables
+from benchmarks import adapters, report, tables
 from benchmarks.adapters import CONTENDERS, UNLIMITED, UnsupportedError, fit_certree, fit_pruned_cart
 from benchmarks.anytime import RIVALS, anytime, name_at
 from benchmarks.deep import continuous_deep
@@ -38,7 +38,7 @@ def verdicts(suite: Suite, answer: Answer) -> list[bool]:
 # Tables and adapters --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", deep.TABLES)
+@pytest.mark.parametrize("name", tables.CONTINUOUS)
 def test_deep_tables_are_of_the_sizes_that_the_suite_promises(name: str) -> None:
     try:
         table = tables.load(name)
@@ -115,7 +115,7 @@ def test_looks_ahead_are_remembered_apart() -> None:
 
 def test_a_limit_counts_as_its_seconds_and_two_limits_not_at_all() -> None:
     suite = continuous_deep(False, 200.0)
-    assert len(suite.cells) == 2 * 3 * len(deep.TABLES)
+    assert len(suite.cells) == 2 * 3 * len(tables.CONTINUOUS)
     assert all(cell.subject.time_limit == 60.0 for cell in suite.cells)
     assert verdicts(suite, lambda cell, name: done(1.0 if name == "certree" else 20.0)) == [True, True, True]
 

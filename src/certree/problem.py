@@ -411,18 +411,19 @@ class Problem:
             return np.bincount(group, self.weights, minlength=rows.size).reshape(rows.shape)
 
         rows: Array
+        weight: Array
         label_weights: Array | None = None
         costs: Array
         if self.y is not None:
             cells = leaf * n_labels + self.y
             label_rows = np.bincount(cells, minlength=n_nodes * n_labels).reshape(n_nodes, n_labels)
             label_weights = add_weights(cells, label_rows)
-            rows = label_rows.sum(axis=1)
+            rows, weight = label_rows.sum(axis=1), label_weights.sum(axis=1)
         else:
             assert self.costs is not None
             rows = np.bincount(leaf, minlength=n_nodes)
+            weight = add_weights(leaf, rows)
             costs = np.stack([np.bincount(leaf, column, minlength=n_nodes) for column in self.costs.T], axis=1)
-        weight = add_weights(leaf, rows)
         best = None if self.best_rewards is None else np.bincount(leaf, self.best_rewards, minlength=n_nodes)
         sums = [rows, weight, costs if label_weights is None else label_weights, *([] if best is None else [best])]
         sides = list(zip(tree.left.tolist(), tree.right.tolist(), strict=True))

@@ -1,6 +1,7 @@
 #include "shallow/two_labels/two_labels.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 
@@ -19,8 +20,9 @@ TwoLabels::TwoLabels(const Instance& instance, const Settings& settings, const C
       kernels_(choose_kernels(!control.is_off(no_simd))),
       table_bytes_(table_bytes) {}
 
-// Depth one, in 64 bits: long axes by the instance's codes, and the others by the set's own, which are made for them
-// unless there are some of all axes. On a stop the answer holds the best tree seen, and no bound.
+// Depth one, in 64 bits: by the set's own codes where they are there, and else by the instance's, among which those
+// that do not occur change no sum. Sets whose axes have very many codes get their own after all. On a stop the answer
+// holds the best tree seen, and no bound.
 TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) const {
     Answer answer;
     answer.value = leaf_value(set);
@@ -44,53 +46,77 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
         ask(left[0] + left[1], axis, code);
     };
     const bool are_many = LongAxis::are_many(set, control_);
+    const std::int32_t most_codes = control_.is_off(no_cost_model) ? 2 : many_codes;
     bool is_done = true;
     std::vector<LongAxis> long_axes;
     std::vector<std::int32_t> short_axes;
+    std::vector<std::int32_t> wide_axes;
     for (std::size_t a = 0; a < instance_.axes.size(); ++a) {
         const auto number = static_cast<std::int32_t>(a);
         if (!LongAxis::is_one(instance_.axes[a], set, control_)) {
-            short_axes.push_back(number);
+            (instance_.axes[a].n_codes > most_codes ? wide_axes : short_axes).push_back(number);
             continue;
         }
         if (control_.should_stop()) {
             is_done = false;
-            short_axes.clear();  // they are not numbered for nothing
+            short_axes.clear();  // they are not summed for nothing
+            wide_axes.clear();
             break;
         }
         long_axes.emplace_back(instance_, number, set, 2, control_, add).ask_ends(ask_sums);
     }
-    std::optional<Local> own;
-    if (local == nullptr) {
-        local = &own.emplace(instance_, set, short_axes);
-    }
     std::vector<Amount> sums;
-    for (const LocalAxis& axis : local->axes) {
-        if (LongAxis::is_one(instance_.axes[static_cast<std::size_t>(axis.axis)], set, control_)) {
-            continue;
-        }
-        if (are_many && control_.should_stop()) {
-            is_done = false;
-            break;
-        }
+    // code_at: of the set's row at a place. The test that is best and better than all before, or −1.
+    const auto best_test = [&](const auto& axis, const auto& code_at) {
         sums.assign(static_cast<std::size_t>(axis.n_codes), 0);
         for (std::size_t i = 0; i < set.rows.size(); ++i) {
-            sums[static_cast<std::size_t>(axis.codes[i])] += instance_.balance[static_cast<std::size_t>(set.rows[i])];
+            sums[static_cast<std::size_t>(code_at(i))] += instance_.balance[static_cast<std::size_t>(set.rows[i])];
         }
         Amount sum = 0;
-        Amount most = best;
         std::int32_t test = -1;
         for (std::int32_t t = 0; t < axis.n_tests; ++t) {
             sum = axis.is_categorical ? sums[static_cast<std::size_t>(t)] : sum + sums[static_cast<std::size_t>(t)];
-            if (const Amount gain = gain_of(sum); gain > most) {
-                most = gain;
+            if (const Amount gain = gain_of(sum); gain > best) {
+                best = gain;
                 test = t;
             }
         }
-        if (test >= 0) {
-            best = most;
-            answer.axis = axis.axis;
-            answer.code = axis.code_of(test);
+        return test;
+    };
+    const auto is_late = [&] {
+        is_done = is_done && !(are_many && control_.should_stop());
+        return !is_done;
+    };
+    const auto ask_own = [&](const Local& own) {
+        for (const LocalAxis& axis : own.axes) {
+            if (LongAxis::is_one(instance_.axes[static_cast<std::size_t>(axis.axis)], set, control_)) {
+                continue;
+            }
+            if (is_late()) {
+                return;
+            }
+            if (const std::int32_t test = best_test(axis, [&](std::size_t i) { return axis.codes[i]; }); test >= 0) {
+                answer.axis = axis.axis;
+                answer.code = axis.code_of(test);
+            }
+        }
+    };
+    if (local != nullptr) {
+        ask_own(*local);
+    } else {
+        for (const std::int32_t number : short_axes) {
+            if (is_late()) {
+                break;
+            }
+            const Axis& axis = instance_.axes[static_cast<std::size_t>(number)];
+            const auto code_at = [&](std::size_t i) { return axis.codes[static_cast<std::size_t>(set.rows[i])]; };
+            if (const std::int32_t test = best_test(axis, code_at); test >= 0) {
+                answer.axis = number;
+                answer.code = test;
+            }
+        }
+        if (!wide_axes.empty() && is_done) {
+            ask_own(Local(instance_, set, wide_axes));
         }
     }
     for (const LongAxis& axis : long_axes) {
@@ -112,6 +138,11 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
 }
 
 TwoLabels::Answer TwoLabels::solve_side(const RowSet& set, int depth, Amount budget) const {
+    if (depth == 0) {
+        Answer leaf;
+        leaf.value = leaf.lower = leaf_value(set);
+        return leaf;
+    }
     return depth == 1 ? solve_stump(set, nullptr) : solve(set, Local(instance_, set), depth, budget);
 }
 
@@ -129,6 +160,29 @@ std::size_t triple_bytes(const Local& local) {
 }
 
 constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;
+
+// The depth at which a side of a root test has a best tree: less than there is room for where, whatever was rounded, no
+// tree of more leaves saves what they cost.
+int depth_of_side(const Gains& gains, const Gains::Side& side, std::int32_t test, const RoundedAmounts& amounts,
+                  Amount penalty) {
+    const auto gain = [&](int m) {
+        return (Amount{side[m][static_cast<std::size_t>(test)]} << amounts.shift) - 2 * penalty * (m + 1);
+    };
+    Amount known = -unreachable;
+    for (int depth = 0, m = 0; m < gains.most_leaves; ++depth) {
+        for (; m < 1 << depth; ++m) {
+            known = std::max(known, gain(m));
+        }
+        Amount deeper = -unreachable;
+        for (int more = m; more < gains.most_leaves; ++more) {
+            deeper = std::max(deeper, gain(more));
+        }
+        if (deeper + amounts.slack <= known - amounts.slack) {
+            return depth;
+        }
+    }
+    return std::countr_zero(static_cast<unsigned>(gains.most_leaves));
+}
 
 }  // namespace
 
@@ -237,7 +291,7 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
                 return answer;
             }
         }
-        if (!try_root(set, local, test, depth, goal, answer)) {
+        if (!try_root(prepared, set, gains, test, goal, answer)) {
             return answer;
         }
     }
@@ -247,34 +301,41 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
 
 // Solves the sides of a root test exactly. Post: where its best tree costs less than the goal, it is the answer and
 // sets the goal. False: it was stopped, and nothing has changed.
-bool TwoLabels::try_root(const RowSet& set, const Local& local, std::int32_t test, int depth, Amount& goal,
-                         Answer& answer) const {
-    const LocalAxis& axis = local.axes[local.axis_of(test)];
+bool TwoLabels::try_root(const Prepared& prepared, const RowSet& set, const Gains& gains, std::int32_t test,
+                         Amount& goal, Answer& answer) const {
+    const LocalAxis& axis = prepared.local.axes[prepared.local.axis_of(test)];
     const Split split = split_rows(instance_, set, axis, test - axis.first_test);
-    // Sides may be swapped here; only their sum matters.
-    const Answer left = solve_side(split.left, depth - 1, goal - penalty_);
-    if (left.lower + penalty_ >= goal) {
+    const RowSet* sides[2] = {&split.left, &split.right};
+    int depths[2] = {depth_of_side(gains, gains.left, test, prepared.amounts, penalty_),
+                     depth_of_side(gains, gains.right, test, prepared.amounts, penalty_)};
+    // The shallower side first: it costs less, and what it takes is not in the other's budget.
+    const bool is_right_first = depths[1] < depths[0];
+    if (is_right_first) {
+        std::swap(sides[0], sides[1]);
+        std::swap(depths[0], depths[1]);
+    }
+    const Answer first = solve_side(*sides[0], depths[0], goal - penalty_);
+    if (first.lower + penalty_ >= goal) {
         return true;
     }
-    const Answer right = solve_side(split.right, depth - 1, goal - left.value);
-    NodePtr left_tree;
-    NodePtr right_tree;
-    if (left.value + right.value < goal) {
-        left_tree = tree_of(split.left, depth - 1, left);
-        right_tree = tree_of(split.right, depth - 1, right);
+    const Answer second = solve_side(*sides[1], depths[1], goal - first.value);
+    NodePtr trees[2];
+    if (first.value + second.value < goal) {
+        trees[0] = tree_of(*sides[0], depths[0], first);
+        trees[1] = tree_of(*sides[1], depths[1], second);
     }
     if (control_.should_stop()) {
         return false;
     }
-    if (left_tree) {
-        goal = left.value + right.value;
+    if (trees[0]) {
+        goal = first.value + second.value;
         answer.value = goal;
         answer.axis = axis.axis;
         answer.code = axis.code_of(test - axis.first_test);
-        if (axis.is_reversed) {
-            std::swap(left_tree, right_tree);
+        if (axis.is_reversed != is_right_first) {
+            std::swap(trees[0], trees[1]);
         }
-        answer.tree = make_split(answer.axis, answer.code, std::move(left_tree), std::move(right_tree));
+        answer.tree = make_split(answer.axis, answer.code, std::move(trees[0]), std::move(trees[1]));
     }
     return true;
 }
@@ -343,7 +404,7 @@ bool TwoLabels::find_triples(const Prepared& prepared, const RowSet& set, Amount
         answer.lower = std::max(answer.lower, std::min(finished, unfinished));
         if (is_heard) {
             if (found < goal) {
-                try_root(set, local, static_cast<std::int32_t>(test), 3, goal, answer);
+                try_root(prepared, set, gains, static_cast<std::int32_t>(test), goal, answer);
             }
             slices->report(answer);
         }

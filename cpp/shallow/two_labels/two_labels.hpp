@@ -63,7 +63,7 @@ public:
 private:
     bool find_triples(const Prepared& prepared, const RowSet& set, Amount budget, int n_threads, const Slices* slices,
                       Gains& gains, Wanted& wanted, Answer& answer) const;
-    bool try_root(const RowSet& set, const Local& local, std::int32_t test, int depth, Amount& goal,
+    bool try_root(const Prepared& prepared, const RowSet& set, const Gains& gains, std::int32_t test, Amount& goal,
                   Answer& answer) const;
     void settle_exactly(const Prepared& prepared, const RowSet& set, const std::vector<std::int32_t>& doubts,
                         Amount goal, Answer& answer) const;
