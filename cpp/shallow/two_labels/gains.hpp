@@ -68,14 +68,17 @@ struct Gains {
         right[1][test] = stump_gain(d_right, extremes.high[1], extremes.low[1]);
     }
 
-    // The gain of the best tree on one side: Σ |d(leaf)| − 2λ · leaves, at the scale of λ: between −8λ and the
-    // total.
-    Amount side(const Side& gains, std::size_t test, int shift, Amount penalty) const {
+    // The gain of the best tree on one side that has more leaves than `few` and no more than `many`: Σ |d(leaf)| −
+    // 2λ · leaves, at the scale of λ: between −8λ and the total.
+    Amount side(const Side& gains, std::size_t test, int shift, Amount penalty, int few, int many) const {
         Amount most = -unreachable;
-        for (int m = 0; m < most_leaves; ++m) {
+        for (int m = few; m < many; ++m) {
             most = std::max(most, (Amount{gains[m][test]} << shift) - 2 * penalty * (m + 1));
         }
         return most;
+    }
+    Amount side(const Side& gains, std::size_t test, int shift, Amount penalty) const {
+        return side(gains, test, shift, penalty, 0, most_leaves);
     }
 
     // The same of the best tree under a root test.

@@ -1,7 +1,6 @@
 #include "shallow/two_labels/two_labels.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <optional>
 
@@ -46,7 +45,7 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
         ask(left[0] + left[1], axis, code);
     };
     const bool are_many = LongAxis::are_many(set, control_);
-    const std::int32_t most_codes = control_.is_off(no_cost_model) ? 2 : many_codes;
+    const std::int32_t most_codes = control_.is_off(no_cost_model) ? 2 : many_codes;  // 2: both ways are tested
     bool is_done = true;
     std::vector<LongAxis> long_axes;
     std::vector<std::int32_t> short_axes;
@@ -59,14 +58,13 @@ TwoLabels::Answer TwoLabels::solve_stump(const RowSet& set, const Local* local) 
         }
         if (control_.should_stop()) {
             is_done = false;
-            short_axes.clear();  // they are not summed for nothing
-            wide_axes.clear();
             break;
         }
         long_axes.emplace_back(instance_, number, set, 2, control_, add).ask_ends(ask_sums);
     }
     std::vector<Amount> sums;
-    // code_at: of the set's row at a place. The test that is best and better than all before, or −1.
+    // code_at: of the set's row at a place. The best test of the axis, whose gain becomes the best, or −1 where none is
+    // better than those before.
     const auto best_test = [&](const auto& axis, const auto& code_at) {
         sums.assign(static_cast<std::size_t>(axis.n_codes), 0);
         for (std::size_t i = 0; i < set.rows.size(); ++i) {
@@ -161,27 +159,20 @@ std::size_t triple_bytes(const Local& local) {
 
 constexpr std::size_t most_triple_bytes = std::size_t{256} << 20;
 
-// The depth at which a side of a root test has a best tree: less than there is room for where, whatever was rounded, no
+// The least depth at which a side of a root test has a tree that is as good as its gains say, whatever was rounded: no
 // tree of more leaves saves what they cost.
 int depth_of_side(const Gains& gains, const Gains::Side& side, std::int32_t test, const RoundedAmounts& amounts,
                   Amount penalty) {
-    const auto gain = [&](int m) {
-        return (Amount{side[m][static_cast<std::size_t>(test)]} << amounts.shift) - 2 * penalty * (m + 1);
-    };
-    Amount known = -unreachable;
-    for (int depth = 0, m = 0; m < gains.most_leaves; ++depth) {
-        for (; m < 1 << depth; ++m) {
-            known = std::max(known, gain(m));
-        }
-        Amount deeper = -unreachable;
-        for (int more = m; more < gains.most_leaves; ++more) {
-            deeper = std::max(deeper, gain(more));
-        }
+    const auto t = static_cast<std::size_t>(test);
+    int depth = 0;
+    for (int leaves = 1; leaves < gains.most_leaves; leaves *= 2, ++depth) {
+        const Amount known = gains.side(side, t, amounts.shift, penalty, 0, leaves);
+        const Amount deeper = gains.side(side, t, amounts.shift, penalty, leaves, gains.most_leaves);
         if (deeper + amounts.slack <= known - amounts.slack) {
-            return depth;
+            break;
         }
     }
-    return std::countr_zero(static_cast<unsigned>(gains.most_leaves));
+    return depth;
 }
 
 }  // namespace
@@ -291,7 +282,10 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
                 return answer;
             }
         }
-        if (!try_root(prepared, set, gains, test, goal, answer)) {
+        // Trees of more leaves than are known of it yet cost no less than what was passed over.
+        const std::array<int, 2> depths{depth_of_side(gains, gains.left, test, amounts, penalty),
+                                        depth_of_side(gains, gains.right, test, amounts, penalty)};
+        if (!try_root(set, local, test, depths, goal, answer)) {
             return answer;
         }
     }
@@ -299,15 +293,13 @@ TwoLabels::Answer TwoLabels::solve(const RowSet& set, const Local& local, int de
     return answer;
 }
 
-// Solves the sides of a root test exactly. Post: where its best tree costs less than the goal, it is the answer and
-// sets the goal. False: it was stopped, and nothing has changed.
-bool TwoLabels::try_root(const Prepared& prepared, const RowSet& set, const Gains& gains, std::int32_t test,
+// Solves the sides of a root test exactly, to the depths given. Post: where its best tree of these depths costs less
+// than the goal, it is the answer and sets the goal. False: it was stopped, and nothing has changed.
+bool TwoLabels::try_root(const RowSet& set, const Local& local, std::int32_t test, std::array<int, 2> depths,
                          Amount& goal, Answer& answer) const {
-    const LocalAxis& axis = prepared.local.axes[prepared.local.axis_of(test)];
+    const LocalAxis& axis = local.axes[local.axis_of(test)];
     const Split split = split_rows(instance_, set, axis, test - axis.first_test);
     const RowSet* sides[2] = {&split.left, &split.right};
-    int depths[2] = {depth_of_side(gains, gains.left, test, prepared.amounts, penalty_),
-                     depth_of_side(gains, gains.right, test, prepared.amounts, penalty_)};
     // The shallower side first: it costs less, and what it takes is not in the other's budget.
     const bool is_right_first = depths[1] < depths[0];
     if (is_right_first) {
@@ -404,7 +396,7 @@ bool TwoLabels::find_triples(const Prepared& prepared, const RowSet& set, Amount
         answer.lower = std::max(answer.lower, std::min(finished, unfinished));
         if (is_heard) {
             if (found < goal) {
-                try_root(prepared, set, gains, static_cast<std::int32_t>(test), goal, answer);
+                try_root(set, local, static_cast<std::int32_t>(test), {2, 2}, goal, answer);
             }
             slices->report(answer);
         }

@@ -11,6 +11,7 @@
 // 64 bits, so the answer does not depend on the rounding.
 #pragma once
 
+#include <array>
 #include <functional>
 
 #include "control.hpp"
@@ -63,7 +64,7 @@ public:
 private:
     bool find_triples(const Prepared& prepared, const RowSet& set, Amount budget, int n_threads, const Slices* slices,
                       Gains& gains, Wanted& wanted, Answer& answer) const;
-    bool try_root(const Prepared& prepared, const RowSet& set, const Gains& gains, std::int32_t test, Amount& goal,
+    bool try_root(const RowSet& set, const Local& local, std::int32_t test, std::array<int, 2> depths, Amount& goal,
                   Answer& answer) const;
     void settle_exactly(const Prepared& prepared, const RowSet& set, const std::vector<std::int32_t>& doubts,
                         Amount goal, Answer& answer) const;
