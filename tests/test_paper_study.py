@@ -277,6 +277,15 @@ def test_the_page_says_which_rows_are_of_which_machine_and_how_undisturbed_they_
     assert measured.say_ends(timed) == "No limit ended a search."
 
 
+def test_the_page_says_what_fits_took_that_were_measured_again_alone() -> None:
+    rows = [row_of("CART", split=split, cpu=2 ** (split % 2)) for split in range(40)]
+    again = [row | {"cpu": f"{float(row['cpu']) * (1.5 if split == 7 else 0.98)}"} for split, row in enumerate(rows)]
+    found = measured.say_again(rows, again)
+    assert "40 fits of rivals, drawn at random from those of at least 1 s, were measured again" in found
+    assert "0.99 times as long by geometric mean, and nine in ten of them 0.98 to 0.98 times." in found
+    assert measured.say_again(rows, []) == measured.say_again([], again) == ""
+
+
 # Rivals of every kind -------------------------------------------------------------------------------------------------
 
 
@@ -816,7 +825,7 @@ def test_the_published_page_is_what_the_rows_say(tmp_path: Path, monkeypatch: py
     # The same rows make the same page on any machine. Its figures take long to draw; those of the quick plan are below.
     shown = sorted(picture.stem for picture in (root / "docs" / "images" / "paper").iterdir())
     monkeypatch.setattr(pages, "draw_all", lambda rows, folder: shown)
-    pages.write_page(plan, rows, tmp_path / "paper.md")
+    pages.write_page(plan, rows, tmp_path / "paper.md", read_rows(path.with_name("paper-alone.csv")))
     text = (root / "docs" / "paper.md").read_text(encoding="utf-8")
     assert (tmp_path / "paper.md").read_text(encoding="utf-8") == text
     assert sorted(re.findall(r"\(images/paper/(.+)\.png\)", text)) == shown

@@ -23,16 +23,49 @@ struct Groups {
     std::vector<std::int32_t> member;
 };
 
+// The rows that share their codes on the axis with the most of them: no others equal any. Ascending; not worth the look
+// where most rows are sure to share.
+std::vector<std::int32_t> rows_that_share(const Input& input) {
+    const auto n = static_cast<std::size_t>(input.n_rows);
+    const auto most = std::max_element(input.sizes.begin(), input.sizes.end());
+    std::vector<std::int32_t> sharing;
+    if (most == input.sizes.end() || 2 * static_cast<std::size_t>(*most) < n) {
+        sharing.resize(n);
+        std::iota(sharing.begin(), sharing.end(), 0);
+        return sharing;
+    }
+    const std::int32_t* codes = input.codes.data() + static_cast<std::size_t>(most - input.sizes.begin()) * n;
+    std::vector<std::uint8_t> n_rows(static_cast<std::size_t>(*most), 0);  // by code; 2 stands for more, too
+    for (std::size_t i = 0; i < n; ++i) {
+        std::uint8_t& of_code = n_rows[static_cast<std::size_t>(codes[i])];
+        of_code = std::min<std::uint8_t>(of_code + 1, 2);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        if (n_rows[static_cast<std::size_t>(codes[i])] == 2) {
+            sharing.push_back(static_cast<std::int32_t>(i));
+        }
+    }
+    return sharing;
+}
+
 Groups group_equal_rows(const Input& input) {
     const auto n = static_cast<std::size_t>(input.n_rows);
     const std::size_t n_axes = input.sizes.size();
-    std::vector<std::uint64_t> hash(n, 0);
+    const std::vector<std::int32_t> sharing = rows_that_share(input);
+    std::vector<std::uint64_t> hash(sharing.size(), 0);
+    const auto add_codes = [&](const std::int32_t* codes, auto row_at) {
+        for (std::size_t k = 0; k < hash.size(); ++k) {
+            hash[k] = (hash[k] ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(codes[row_at(k)]))) *
+                      0x9fb21c651e98df25ULL;
+            hash[k] ^= hash[k] >> 29;
+        }
+    };
     for (std::size_t a = 0; a < n_axes; ++a) {
         const std::int32_t* codes = input.codes.data() + a * n;
-        for (std::size_t i = 0; i < n; ++i) {
-            hash[i] =
-                (hash[i] ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(codes[i]))) * 0x9fb21c651e98df25ULL;
-            hash[i] ^= hash[i] >> 29;
+        if (hash.size() == n) {
+            add_codes(codes, [](std::size_t k) { return k; });
+        } else {
+            add_codes(codes, [&](std::size_t k) { return static_cast<std::size_t>(sharing[k]); });
         }
     }
     const auto equal = [&](std::size_t i, std::size_t j) {
@@ -45,25 +78,36 @@ Groups group_equal_rows(const Input& input) {
     };
     Groups groups;
     groups.of_row.resize(n);
-    const std::size_t n_slots = std::bit_ceil(std::max<std::size_t>(2 * n, 16));
-    std::vector<std::int32_t> slots(n_slots, -1);
-    for (std::size_t i = 0; i < n; ++i) {
-        std::size_t slot = mix(hash[i]) & (n_slots - 1);
+    const auto begin_group = [&](std::size_t i) {
+        groups.of_row[i] = static_cast<std::int32_t>(groups.member.size());
+        groups.member.push_back(static_cast<std::int32_t>(i));
+    };
+    const std::size_t n_slots = std::bit_ceil(std::max<std::size_t>(2 * sharing.size(), 16));
+    std::vector<std::int32_t> slots(n_slots, -1);  // the first of equal rows, by its place among those that share
+    std::size_t i = 0;
+    for (std::size_t k = 0; k < sharing.size(); ++k, ++i) {
+        const auto row = static_cast<std::size_t>(sharing[k]);
+        for (; i < row; ++i) {
+            begin_group(i);
+        }
+        std::size_t slot = mix(hash[k]) & (n_slots - 1);
         while (true) {
-            const std::int32_t group = slots[slot];
-            if (group < 0) {
-                slots[slot] = static_cast<std::int32_t>(groups.member.size());
-                groups.of_row[i] = slots[slot];
-                groups.member.push_back(static_cast<std::int32_t>(i));
+            if (slots[slot] < 0) {
+                slots[slot] = static_cast<std::int32_t>(k);
+                begin_group(row);
                 break;
             }
-            const auto other = static_cast<std::size_t>(groups.member[static_cast<std::size_t>(group)]);
-            if (hash[i] == hash[other] && equal(i, other)) {
-                groups.of_row[i] = group;
+            const auto first = static_cast<std::size_t>(slots[slot]);
+            const auto other = static_cast<std::size_t>(sharing[first]);
+            if (hash[k] == hash[first] && equal(row, other)) {
+                groups.of_row[row] = groups.of_row[other];
                 break;
             }
             slot = (slot + 1) & (n_slots - 1);
         }
+    }
+    for (; i < n; ++i) {
+        begin_group(i);
     }
     return groups;
 }
@@ -90,10 +134,10 @@ struct FixedPoint {
 
 // Keeps only the tests of an axis that tell the rows apart, and renumbers the codes. Keys of rows are added up: no row
 // at all has a sum of zero, and only all rows together have the sum of all. `is_first` says whether no kept test parts
-// the rows as one does whose rows have this sum.
-template <class Key, class KeyOfRow, class IsFirst>
+// the rows as one does whose rows have this sum; `has_all` says of an axis that all of its tests are kept.
+template <class Key, class KeyOfRow, class IsFirst, class HasAll>
 void keep_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance, const KeyOfRow& row_key,
-                const IsFirst& is_first) {
+                const IsFirst& is_first, const HasAll& has_all) {
     const auto n_input = static_cast<std::size_t>(input.n_rows);
     const std::size_t n_rows = rows.size();
     Key all{};
@@ -105,6 +149,21 @@ void keep_tests(const Input& input, const std::vector<std::int32_t>& rows, Insta
     for (std::size_t a = 0; a < input.sizes.size(); ++a) {
         const std::int32_t* codes = input.codes.data() + a * n_input;
         const auto n_codes = static_cast<std::size_t>(input.sizes[a]);
+        if (has_all(a)) {
+            Axis axis;
+            axis.original_axis = static_cast<std::int32_t>(a);
+            axis.n_codes = input.sizes[a];
+            axis.n_tests = input.sizes[a] - 1;
+            if (input.stays) {
+                axis.codes = input.codes.subspan(a * n_input, n_input);
+            } else {
+                axis.own_codes.assign(codes, codes + n_input);
+                axis.codes = axis.own_codes;
+            }
+            instance.n_tests += axis.n_tests;
+            instance.axes.push_back(std::move(axis));
+            continue;
+        }
         key_of_code.assign(n_codes, Key{});
         for (std::size_t r = 0; r < n_rows; ++r) {
             key_of_code[static_cast<std::size_t>(codes[rows[r]])] += row_key(r);
@@ -173,14 +232,36 @@ void keep_tests(const Input& input, const std::vector<std::int32_t>& rows, Insta
     }
 }
 
+// Whether an axis is ordered, has a test, and every code of it has a row.
+bool has_all_codes(const Input& input, std::size_t axis) {
+    const auto n = static_cast<std::size_t>(input.n_rows);
+    const auto n_codes = static_cast<std::size_t>(input.sizes[axis]);
+    if (input.categorical[axis] != 0 || n_codes < 2 || n_codes > n) {
+        return false;
+    }
+    std::vector<std::uint64_t> bits(n_codes / 64 + 1, 0);
+    for (const std::int32_t code : input.codes.subspan(axis * n, n)) {
+        bits[static_cast<std::size_t>(code) / 64] |= std::uint64_t{1} << (static_cast<unsigned>(code) % 64);
+    }
+    const auto add = [](std::size_t sum, std::uint64_t word) {
+        return sum + static_cast<std::size_t>(std::popcount(word));
+    };
+    return std::accumulate(bits.begin(), bits.end(), std::size_t{0}, add) == n_codes;
+}
+
 // Of tests that part the rows alike only the first is kept, if `is_merging`.
 void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& rows, Instance& instance,
                          bool is_merging) {
     // Thousands of thresholds per axis are hardly ever doubled, and comparing them all would cost more than it saves.
     constexpr std::int64_t most_compared = 20000;
     if (!is_merging || std::accumulate(input.sizes.begin(), input.sizes.end(), std::int64_t{0}) > most_compared) {
-        // Whether a test tells rows apart, numbers of rows say, in a quarter of the memory.
-        keep_tests<std::int32_t>(input, rows, instance, [](std::size_t) { return 1; }, [](auto&&...) { return true; });
+        // Whether a test tells rows apart, numbers of rows say, in a quarter of the memory; and where every code has a
+        // row, all thresholds do.
+        keep_tests<std::int32_t>(
+            input, rows, instance, [](std::size_t) { return 1; }, [](auto&&...) { return true; },
+            [&](std::size_t a) {
+                return rows.size() == static_cast<std::size_t>(input.n_rows) && has_all_codes(input, a);
+            });
         return;
     }
     struct KeyHash {
@@ -197,7 +278,8 @@ void keep_distinct_tests(const Input& input, const std::vector<std::int32_t>& ro
                 instance.doubles.push_back({place->second.first, place->second.second, axis.original_axis});
             }
             return is_first;
-        });
+        },
+        [](std::size_t) { return false; });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <functional>
 #include <iterator>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "shallow/two_labels/gains.hpp"
@@ -875,6 +876,34 @@ TEST(prepare_merges_shifts_and_drops) {
     options.switches = 0;
     CHECK(Run(scaled, options).instance.worst == instance.worst);
     CHECK(Run(scaled, options).settings.penalty == run.settings.penalty);
+}
+
+// Whether most rows have a code of some axis to themselves, or few do, and whether all codes occur.
+TEST(prepare_keeps_a_row_of_each_kind_and_the_tests_between_codes_that_occur) {
+    Random random(11);
+    for (int round = 0; round < 400; ++round) {
+        Recipe recipe;
+        recipe.n_rows = pick(random, 1, 24);
+        recipe.sizes = {2, pick(random, 1, 2 * recipe.n_rows), pick(random, 1, 3)};
+        recipe.categorical = {0, 0, 0};
+        recipe.weights = Weights::lognormal;
+        const Table table = make_table(random, recipe);
+        std::set<std::vector<int>> kinds;
+        std::set<std::pair<int, int>> codes;
+        std::set<int> axes;
+        for (int row = 0; row < table.n_rows; ++row) {
+            std::vector<int> kind;
+            for (int axis = 0; axis < table.n_axes(); ++axis) {
+                kind.push_back(table.code(axis, row));
+                codes.insert({axis, kind.back()});
+                axes.insert(axis);
+            }
+            kinds.insert(kind);
+        }
+        const Instance instance = prepare(table.input(table.normaliser(), false), false, no_test_merging);
+        CHECK(static_cast<std::size_t>(instance.n_rows) == kinds.size());
+        CHECK(static_cast<std::size_t>(instance.n_tests) == codes.size() - axes.size());
+    }
 }
 
 TEST(bin_numeric_gives_codes_in_value_order) {

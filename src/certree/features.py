@@ -315,7 +315,7 @@ def make_features(
     columns: list[Column] = []
     readings: list[ColumnReading] = []
     axes: list[Axis] = []
-    codes: list[Array] = []
+    codes = _CodeRows(table)
     masses = _weigh_bins(weights) if isinstance(thresholds, int) else None
     for index, values in enumerate(table.columns):
         own = thresholds if isinstance(thresholds, (str, int)) else thresholds[index]
@@ -335,22 +335,46 @@ def make_features(
         own_order = column.categories if order is not None else ()
         readings.append(ColumnReading(column.name, column.kind, n_distinct, n_missing, own_order, remark))
         columns.append(column)
-        axes += new_axes
-        codes += new_codes
+        axes += map(codes.take_in, new_axes, new_codes)
+        del new_axes, new_codes
     without, unknown = read_forbidden(forbidden, columns)
     if without:
-        axes, codes = _leave_out(without, table, columns, axes, codes)
-    matrix = np.empty((len(codes), table.n_rows), dtype=np.int32)
-    for place in reversed(range(len(axes))):
-        matrix[place] = codes.pop()  # what has been copied need not be held any longer
-        gaps = axes[place].gaps.read_from(matrix[place])
-        if gaps is not axes[place].gaps:
-            axes[place] = replace(axes[place], gaps=gaps)
-    matrix.flags.writeable = False
+        axes, rows = _leave_out(without, table, columns, axes, codes.rows)
+        codes = _CodeRows(table)
+        axes = list(map(codes.take_in, axes, rows))
+    matrix = codes.matrix()
     idle: Forbidden = (*unknown, *_find_idle(without, table, columns))
     return Features(
         table, tuple(columns), tuple(axes), matrix, tuple(readings), mask, thresholds, binner, without, idle
     )
+
+
+class _CodeRows:
+    """The codes of all axes, as the rows of a matrix. Those of a column are copied into it while they are in a near
+    cache, and what held them is free for the next column: a million rows of new memory take long to clear."""
+
+    def __init__(self, table: Table) -> None:
+        self._n_rows = table.n_rows
+        # No more than two axes come of a column, but where tests are given. What is never written to takes no memory.
+        self._room = np.empty((2 * table.n_columns, table.n_rows), dtype=np.int32)
+        self.rows: list[Array] = []
+
+    def take_in(self, axis: Axis, codes: Array) -> Axis:
+        """The axis, whose codes are here from now on."""
+        if len(self.rows) == len(self._room):
+            grown = np.empty((2 * len(self._room) + 1, self._n_rows), dtype=np.int32)
+            grown[: len(self.rows)] = self._room
+            self._room = grown
+        row = self._room[len(self.rows)]
+        row[:] = codes
+        self.rows.append(row)
+        gaps = axis.gaps.read_from(row)
+        return axis if gaps is axis.gaps else replace(axis, gaps=gaps)
+
+    def matrix(self) -> Array:
+        matrix = self._room[: len(self.rows)]
+        matrix.flags.writeable = False
+        return matrix
 
 
 def _read_thresholds(thresholds: Any, table: Table) -> str | int | Cuts:
