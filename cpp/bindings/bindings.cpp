@@ -211,6 +211,7 @@ nb::dict solve(Matrix<std::int32_t> codes, Vector<std::int32_t> sizes, Vector<st
 }  // namespace
 
 NB_MODULE(_engine, m) {
+    keep_freed_memory();
     m.doc() = "Native engine of certree; use certree.solve.";
     m.def("bin_numeric", &bin, nb::arg("values"));
     m.def("solve", &solve, nb::arg("codes"), nb::arg("sizes"), nb::arg("categorical"), nb::arg("labels").none(),
