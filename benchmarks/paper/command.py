@@ -21,8 +21,9 @@ def carry_out(name: str, results: Path, *, is_drawn_only: bool = False) -> Path:
         run_plan(plan, path)
     keys = {cell.key for cell in plan.cells}
     rows = [row for row in read_rows(path) if key_of(row) in keys]
+    again = read_rows(path.with_name(f"{path.stem}-alone.csv"))
     is_ours = is_published and results.resolve() == ROOT / "benchmarks" / "results"
     page = ROOT / "docs" / "paper.md" if is_ours else path.with_suffix(".md")
-    write_page(plan, rows, page)
+    write_page(plan, rows, page, again)
     print(f"{len(rows)} of {len(plan.cells)} cells; {page}")
     return page

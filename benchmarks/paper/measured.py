@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from collections.abc import Sequence
 
+from benchmarks.paper.ledger import key_of
 from benchmarks.paper.look import NO_FITS, Row, names, number, of, say_depths
 from benchmarks.paper.runner import SURE_SECONDS
 
@@ -43,6 +45,21 @@ def say_pace(rows: list[Row]) -> str:
     return (
         f"Of the {len(ratios):,} fits of at least {SURE_SECONDS:g} s, {busy:,} ({busy / len(ratios):.1%}) took more "
         f"than {BUSY:g} times as long by the clock; the median is {statistics.median(ratios):.2f} times."
+    )
+
+
+def say_again(rows: list[Row], again: Sequence[Row]) -> str:
+    """How long some of the fits took once more, with the machine to themselves."""
+    before = {key_of(row): row for row in rows}
+    ratios = sorted(number(row, "cpu") / number(before[key_of(row)], "cpu") for row in again if key_of(row) in before)
+    if len(ratios) < 2:
+        return ""
+    twentieths = statistics.quantiles(ratios, n=20)
+    return (
+        f" {len(ratios):,} fits of rivals, drawn at random from those of at least "
+        f"{min(number(before[key_of(row)], 'cpu') for row in again):.2g} s, were measured again while the machine did "
+        f"nothing else: they took {statistics.geometric_mean(ratios):.2f} times as long by geometric mean, and nine in "
+        f"ten of them {twentieths[0]:.2f} to {twentieths[-1]:.2f} times."
     )
 
 

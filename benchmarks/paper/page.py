@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -44,7 +45,8 @@ TREES = (
 BAD = list(STATUSES)[list(STATUSES).index("timeout") :]
 
 
-def write_page(plan: Plan, rows: list[Row], page: Path) -> None:
+def write_page(plan: Plan, rows: list[Row], page: Path, again: Sequence[Row] = ()) -> None:
+    """`again`: some of the rows, measured again while the machine did nothing else."""
     is_docs = page.stem == "paper"
     folder = page.parent / "images" / "paper" if is_docs else page.parent / page.stem
     drawn = draw_all(rows, folder)
@@ -62,6 +64,7 @@ def write_page(plan: Plan, rows: list[Row], page: Path) -> None:
         gigabytes=f"{plan.cells[0].limits.gigabytes:g}",
         machine="\n".join(measured.say_where(rows)),
         pace=measured.say_pace(rows),
+        again=measured.say_again(rows, again),
         ends=measured.say_ends(rows),
         drawn=_say_drawn(plan),
         sections="\n".join([*_sections(findings, drawn, where), *_more_sections(rows, drawn, where)]).rstrip(),
