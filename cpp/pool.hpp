@@ -116,10 +116,9 @@ void release(std::vector<T, Allocator>& values) {
     std::vector<T, Allocator>().swap(values);
 }
 
-// From now on the C library keeps what is freed, up to twice so much, as it does by itself once an array of this size
-// has been freed. Until then it hands back all but some hundred kilobytes at the end of its heap, and every fit waits
-// for the system to clear the same pages again: that was a quarter of the time of ten thousand rows, and a tenth of
-// that of a million.
+// From now on the C library keeps more of what is freed, as it does by itself once an array of this size has been
+// freed. Until then it hands back all but some hundred kilobytes at the end of its heap, and the next fit waits for the
+// system to clear the same pages again. See docs/decisions/0025.
 inline void keep_freed_memory() {
 #ifdef __GLIBC__
     void* volatile block = std::malloc(std::size_t{1} << 24);  // volatile: else the compiler leaves out both calls

@@ -310,15 +310,17 @@ def make_features(
             f"X has {table.n_rows} rows and {table.n_columns} columns; an index holds at most {LARGEST_INDEX}"
         )
     thresholds = _read_thresholds(thresholds, table)
+    offered = [thresholds] * table.n_columns if isinstance(thresholds, (str, int)) else thresholds
     chosen = read_chosen(categorical_features, table)
     mask = tuple(own or index in chosen for index, own in enumerate(table.is_categorical))
     columns: list[Column] = []
     readings: list[ColumnReading] = []
     axes: list[Axis] = []
-    codes = _CodeRows(table)
+    # No more than two axes come of a column, or one for each category that is given.
+    codes = _CodeRows(sum(2 if isinstance(own, (str, int)) else max(2, len(own)) for own in offered), table.n_rows)
     masses = _weigh_bins(weights) if isinstance(thresholds, int) else None
     for index, values in enumerate(table.columns):
-        own = thresholds if isinstance(thresholds, (str, int)) else thresholds[index]
+        own = offered[index]
         order = None if mask[index] else table.declared.get(table.names[index])
         if order is None and (mask[index] or values.dtype != np.float64):
             column, new_axes, new_codes = _read_categories(index, table)
@@ -340,7 +342,7 @@ def make_features(
     without, unknown = read_forbidden(forbidden, columns)
     if without:
         axes, rows = _leave_out(without, table, columns, axes, codes.rows)
-        codes = _CodeRows(table)
+        codes = _CodeRows(len(rows), table.n_rows)
         axes = list(map(codes.take_in, axes, rows))
     matrix = codes.matrix()
     idle: Forbidden = (*unknown, *_find_idle(without, table, columns))
@@ -353,18 +355,13 @@ class _CodeRows:
     """The codes of all axes, as the rows of a matrix. Those of a column are copied into it while they are in a near
     cache, and what held them is free for the next column: a million rows of new memory take long to clear."""
 
-    def __init__(self, table: Table) -> None:
-        self._n_rows = table.n_rows
-        # No more than two axes come of a column, but where tests are given. What is never written to takes no memory.
-        self._room = np.empty((2 * table.n_columns, table.n_rows), dtype=np.int32)
+    def __init__(self, most: int, n_rows: int) -> None:
+        # Under most systems, what is never written to takes no memory.
+        self._room = np.empty((most, n_rows), dtype=np.int32)
         self.rows: list[Array] = []
 
     def take_in(self, axis: Axis, codes: Array) -> Axis:
         """The axis, whose codes are here from now on."""
-        if len(self.rows) == len(self._room):
-            grown = np.empty((2 * len(self._room) + 1, self._n_rows), dtype=np.int32)
-            grown[: len(self.rows)] = self._room
-            self._room = grown
         row = self._room[len(self.rows)]
         row[:] = codes
         self.rows.append(row)
